@@ -70,8 +70,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 }
 
 /**
- * Whoever develops on this machine needs no other port for them; to all others they are not there. Nor to browsers where an
- * app is served: it may have a page of that name.
+ * A developer on this machine needs no second port for them; for everybody else they do not exist. Nor do they for browsers
+ * where an app is served, which may have a page of that name.
  */
 function onlyHere({ staticDir }: Config): RequestHandler {
   return (request, _response, next) => {
@@ -90,16 +90,16 @@ export function makeMetricsApp(registry: Registry, logger: Logger): Express {
   return app;
 }
 
-/** They wait for a password to be hashed, in a queue of the data service. */
+/** These wait in the data service's queue for password hashing. */
 const SIGN_INS = new Set(["/api/login", "/api/auth/login"]);
 
 /** The first words of the paths that the gateway answers itself, below `/api`. */
 const OWN = new Set(["login", "logout", "auth", "docs"]);
 
-/** Below these no call takes a parameter in its address; the other routes of OAuth have some of their own. */
+/** No call below these takes parameters in its address; the other OAuth routes have some of their own. */
 const BARE = ["/api/login", "/api/logout", "/api/auth/providers", "/api/auth/:provider/link"];
 
-/** Its own routes; what is only passed on passes them by without a look at each. */
+/** The gateway's own routes; a call that is only passed on skips all of them at once. */
 function ownRoutes(room: Room): Router {
   const router = Router({ caseSensitive: true });
   router.use((request, _response, next) => {

@@ -28,7 +28,7 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly dataServiceUrl: string;
   /** ALLOWED_ORIGINS, beside the app's own. */
   readonly allowedOrigins: readonly string[];
-  /** By origin, where ALLOWED_ORIGINS names one: the only prefix below which its app proxies the API. */
+  /** By origin, where ALLOWED_ORIGINS names one: the only prefix under which the app there proxies the API. */
   readonly bridgePrefixes: ReadonlyMap<string, string>;
   /** STATIC_DIR, absolute; the built-in start page when undefined. */
   readonly staticDir: string | undefined;
@@ -70,11 +70,11 @@ export interface Limits {
   /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
   readonly answerTimeoutMs: number;
   /**
-   * The same for an import, whose last records are still on their way into the database then; and how long nothing may
-   * move of its body, which takes as long as the database takes with what came before.
+   * The same for an import, whose last records are then still being written; and how long its body may stand still, as it
+   * does while the database works through what came before.
    */
   readonly importTimeoutMs: number;
-  /** All other bodies must be here after this. */
+  /** All other bodies must have arrived by then. */
   readonly bodyTimeouts: BodyTimeouts;
   /** A client that still sends its body after it was refused gets this long to read why. */
   readonly lingerMs: number;
@@ -189,7 +189,7 @@ function readStaticDir(reader: EnvReader): string | undefined {
   return directory;
 }
 
-/** What can't be looked at, below a file for instance, is none. */
+/** A path that can't be looked at, below a file for instance, is no file. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

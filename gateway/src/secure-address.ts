@@ -1,4 +1,4 @@
-// Which addresses may be met over plain http: those of this machine, and outside production all.
+// Which addresses may be reached over plain http: those of this machine and, outside production, all.
 import type { EnvReader } from "@portico/shared/env";
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
@@ -9,7 +9,7 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Notes a problem with an address over which others read what is sent, session cookies and provider's secrets among it.
+ * Notes a problem with an address where others could read what is sent, including session cookies and providers' secrets.
  * @param name of the setting
  */
 export function requireSecure(reader: EnvReader, name: string, address: string, production: boolean): void {

@@ -38,7 +38,7 @@ export async function startGateway(config: Config): Promise<Service> {
   };
 }
 
-/** A port of its own: the public one must never show metrics, whatever stands before it. */
+/** A separate port: the public one must never show metrics, whatever is in front of it. */
 async function listenForMetrics(config: Config, deps: Deps): Promise<RunningServer | undefined> {
   if (config.metricsPort === undefined || deps.metrics === undefined) return undefined;
   const where = { host: config.metricsHost, port: config.metricsPort, portVariable: "METRICS_PORT" };

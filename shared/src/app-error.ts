@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from "./error-codes.js";
 
 /** What a refusal may say beside its code. */
 export interface Refusal {
-  /** What was wrong, where, and what would be right. An array when a body has several violations. */
+  /** What is wrong, where, and what would be right. An array when a body has several violations. */
   message?: string | readonly string[];
   /** Machine-readable facts for the client, put into `error.details`. */
   details?: Readonly<Record<string, unknown>>;
@@ -38,18 +38,18 @@ export class AppError extends Error {
   }
 }
 
-/** A refusal of a request that may be sent again: 503. @param retryAfterSeconds what the client is told to wait */
+/** A refusal of a request that may be sent again: 503. @param retryAfterSeconds how long the client is told to wait */
 export function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): AppError {
   const headers = { "Retry-After": String(retryAfterSeconds) };
   return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });
 }
 
-/** A refusal with a 4xx: nothing of what was asked was done. Of any other error nobody knows how far it came. */
+/** A refusal with a 4xx: nothing that was asked for has been done. After any other error nobody knows how much was. */
 export function isClientError(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500;
 }
 
-/** A refusal because of what is there already, or of what the collection itself wants: 409. */
+/** A refusal because of what is already there, or of what the collection itself demands: 409. */
 export function isConflict(error: unknown): error is AppError {
   return error instanceof AppError && error.status === 409;
 }

@@ -1,7 +1,7 @@
 // How the gateway proves itself to the data service: a signed statement that is valid for one call and one minute.
 //
-// A JWT (RFC 7519) with HS256. Its key is derived from SERVICE_SECRET for this purpose alone, so no token of another
-// kind can pass for one, and none of these for another kind.
+// A JWT (RFC 7519) with HS256. Its key is derived from SERVICE_SECRET for this purpose alone, so no other kind of token can
+// pass for an assertion, nor an assertion for another kind.
 import { hkdfSync } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
 

@@ -1,4 +1,4 @@
-// The Authorization header of RFC 6750: what is a token in it, and how its lack or a bad one is refused.
+// The Authorization header of RFC 6750: which part is the token, and how a missing or bad one is refused.
 import { AppError, type Refusal } from "./app-error.js";
 import type { ErrorCode } from "./error-codes.js";
 
@@ -7,10 +7,10 @@ const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** Section 3.1: the same for every bad token. */
 export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
 
-/** What a token may be refused for: it is none of ours, or no good any more. */
+/** Why a token may be refused: it is not one of ours, or no longer valid. */
 type TokenCode = "INVALID_TOKEN" | "TOKEN_EXPIRED";
 
-/** The token; undefined where the header is not of this kind. */
+/** The token; undefined for a header of another kind. */
 export function bearerToken(header: string): string | undefined {
   return BEARER.exec(header)?.[1];
 }

@@ -1,6 +1,6 @@
 // Keeps something with an object that is not ours, such as a request.
 
-/** What is kept with objects of one kind, under a name that nobody else has. */
+/** What is kept with objects of one kind, under a key that nobody else has. */
 export interface Beside<Holder extends object, Value> {
   get(holder: Holder): Value | undefined;
   set(holder: Holder, value: Value): void;
@@ -8,9 +8,9 @@ export interface Beside<Holder extends object, Value> {
 }
 
 /**
- * Like a WeakMap, for objects that come and go thousands of times a second. Where what is kept leads back to its object, a
- * WeakMap holds both until V8's next full collection (decision 023); this goes with its object. Not for objects that are
- * copied with `{ ...object }`: the copy would bring it along.
+ * Like a WeakMap, for objects that come and go thousands of times a second. If a value refers back to its object, a WeakMap
+ * holds both until V8's next full collection (decision 023); here the value goes with its object. Not for objects that are
+ * copied with `{ ...object }`: the copy would carry the value along.
  */
 export function beside<Holder extends object, Value>(): Beside<Holder, Value> {
   const key = Symbol("beside");
@@ -20,7 +20,7 @@ export function beside<Holder extends object, Value>(): Beside<Holder, Value> {
     set: (holder: Keeping, value) => {
       holder[key] = value;
     },
-    // Taken away, it would leave an object that V8 looks up in a table.
+    // Deleting the property would make V8 turn the object into a slow dictionary.
     delete: (holder: Keeping) => {
       holder[key] = undefined;
     },

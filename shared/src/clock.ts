@@ -8,7 +8,7 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => new Date() };
 
-/** Milliseconds for ages, by a clock that may be set back: then they go on from where they were. */
+/** Milliseconds to measure ages with, by a clock that may be set back: they then go on from where they were. */
 export function steadyTime(clock: Clock): () => number {
   let [last, skipped] = [clock.now().getTime(), 0];
   return () => {

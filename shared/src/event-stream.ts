@@ -1,4 +1,4 @@
-// Answers that have no end of their own: streams of events (WHATWG HTML, section 9.2), open for as long as somebody listens.
+// Answers without an end of their own: event streams (WHATWG HTML, section 9.2), open for as long as somebody listens.
 import type { Response } from "express";
 
 /** Has such an answer begun? */

@@ -1,4 +1,4 @@
-// Makes requests and answers that are Express's own from the start.
+// Makes requests and answers that have Express's prototypes from the start.
 import { IncomingMessage, ServerResponse } from "node:http";
 import type { Express } from "express";
 
@@ -8,10 +8,10 @@ export interface ExpressMessages {
 }
 
 /**
- * Express gives every request and answer another prototype. To V8 they are objects of an unknown shape from then on, and
- * all that Node.js does with them costs several times as much (decision 023). Made by these classes they have that
- * prototype already, and Express changes nothing.
- * @returns what `createServer` makes requests and answers of
+ * Express replaces the prototype of every request and answer. From then on V8 no longer knows their shape, and all that
+ * Node.js does with them costs several times as much (decision 023). Objects of these classes already have that prototype, so
+ * Express changes nothing.
+ * @returns the classes from which `createServer` makes requests and answers
  */
 export function expressMessages(app: Express): ExpressMessages {
   class AppRequest extends IncomingMessage {}

@@ -1,5 +1,5 @@
-// The gateway's own routes, described: sign-in with cookies, providers, the page of the API. Pure. It stands here
-// because the data service writes the document; a test compares it with the gateway's routes.
+// Describes the gateway's own routes: sign-in with cookies, providers, the page of the API. Pure. It is in shared because the
+// data service writes the document; a test compares it with the gateway's routes.
 import { PROVIDERS } from "./oauth.js";
 import {
   AT_GATEWAY,
@@ -63,8 +63,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     tag: SIGN_IN,
     for: "anyone",
     summary: "End the session of the cookies, or of a Bearer token",
-    description:
-      "Idempotent: the cookies are cleared, whatever they held. A Bearer token that is none any more is a 401.",
+    description: "Idempotent: the cookies are cleared, whatever they held. An invalid Bearer token is a 401.",
     answers: { 200: answer(200, "Signed out.") },
     refusals: [400, 401, 403, 413, 415, 429, 500, 502, 503, 504],
   },
@@ -110,8 +109,8 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     parameters: [
       PROVIDER,
       inQuery("state", TEXT, "As given to the provider."),
-      inQuery("code", TEXT, "What the provider grants."),
-      inQuery("error", TEXT, "What the provider refuses with."),
+      inQuery("code", TEXT, "Granted by the provider."),
+      inQuery("error", TEXT, "Why the provider refused."),
     ],
     answers: { 302: redirect("To the cookie bridge, with a code or an error.") },
     refusals: [400, 401, 404, 429, 500, 502, 503, 504],
@@ -138,7 +137,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     id: "linkProvider",
     tag: "Me",
     for: "session",
-    summary: "Connect a provider with one's account",
+    summary: "Connect a provider to one's account",
     parameters: [PROVIDER],
     body: {
       schema: object({ redirect: { type: "string", format: "uri" }, cookieBridgePrefix: TEXT }, ["redirect"]),
@@ -168,14 +167,14 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     tag: "About the API",
     for: "anyone",
     ignoresCredentials: true,
-    summary: "What the page is made of",
+    summary: "A file of that page",
     parameters: [inPath("file", TEXT, "A script or a style sheet.")],
     answers: {
       200: {
         description: "The file.",
         content: { "text/javascript": { schema: TEXT }, "text/css": { schema: TEXT } },
       },
-      304: { description: "The one you have is still right." },
+      304: { description: "The copy you have is still current." },
     },
     refusals: [400, 404, 500],
   },

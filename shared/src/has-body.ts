@@ -1,4 +1,4 @@
-// What the head of a request says of its body, as HTTP/1.1 frames it (RFC 9112, section 6).
+// What the head of a request says about its body, as HTTP/1.1 frames it (RFC 9112, section 6).
 import type { IncomingHttpHeaders } from "node:http";
 
 /** Whether there is one. */
@@ -7,7 +7,7 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
   return chunked !== undefined || Number(length) !== 0;
 }
 
-/** Whether `Content-Length` alone is reason enough to refuse. */
+/** Whether `Content-Length` alone is enough to refuse. */
 export function announcesTooMuch(
   { "content-length": length }: IncomingHttpHeaders,
   mostBytes: number,

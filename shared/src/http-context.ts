@@ -1,4 +1,4 @@
-// The outermost room of both services: correlation id, access log line, the end of every road, and the one error handler.
+// The outermost layer of both services: correlation id, access log line, the answer where no route is, the one error handler.
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { AppError } from "./app-error.js";
 import { beside } from "./beside.js";
@@ -72,18 +72,18 @@ export const notFound: RequestHandler = (request) => {
 
 const OF_A_FILE = ["Content-Type", "ETag", "Last-Modified", "Accept-Ranges"];
 
-/** The last handler: every failure becomes the error body, and only AppErrors may speak. */
+/** The last handler: every failure becomes the error body, and only an AppError's message is shown. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = asAppError(thrown);
     const { correlationId: id, publicPath } = contextOf(request);
     if (isFailure(error)) logger.error({ correlationId: id, err: error.cause ?? thrown }, error.message);
     if (response.headersSent) {
-      // The client must see a broken transfer, never a short answer that looks whole.
+      // The client must see a broken transfer, never a short answer that looks complete.
       response.destroy();
       return;
     }
-    // Of a file that is not sent after all.
+    // They were set for a file that is not sent after all.
     for (const name of OF_A_FILE) response.removeHeader(name);
     response.status(error.status).set({ "Cache-Control": "no-store", ...error.headers });
     response.json(
@@ -93,8 +93,8 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
 }
 
 /**
- * Something has gone wrong here, and is not just refused: of a refusal, such as one for overload, the request's line
- * says all.
+ * Whether something has gone wrong here. For a mere refusal, such as one because of overload, the request's own log line says
+ * everything.
  */
 function isFailure({ status, code, cause }: AppError): boolean {
   return status >= 500 && (cause !== undefined || code === "INTERNAL_ERROR");

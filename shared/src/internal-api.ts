@@ -1,4 +1,4 @@
-// The calls the gateway makes in its own name: their paths, what goes in, what comes out, each checked at its border.
+// The calls the gateway makes in its own name: their paths, bodies and answers, each checked by the service that receives it.
 import type { Identity, OAuthError, Provider } from "./oauth.js";
 import { isOAuthError, isProvider } from "./oauth.js";
 import type { TokenPair } from "./token-pair.js";
@@ -12,7 +12,7 @@ export const INTERNAL_PATHS = {
   lendAccessToken: "/internal/auth/lend-access-token",
 } as const;
 
-/** A sign-in that begins. Secrets travel as they are and are stored hashed, but for the verifier. */
+/** A sign-in that begins. Secrets are sent as they are; all but the verifier are stored hashed. */
 export interface StartFlow {
   readonly provider: Provider;
   /** Checked and canonical. */
@@ -22,13 +22,13 @@ export interface StartFlow {
   /** `name=value` of the flow cookie: with the name, so that another spelling of it is another cookie. */
   readonly flowCookie: string;
   readonly codeVerifier: string;
-  /** The callback will see the flow cookie, because the flow stays on the app's own origin. */
+  /** The flow stays on the app's own origin, so the callback will see the flow cookie. */
   readonly isOwnOrigin: boolean;
   /** Of the user who connects a provider to their account; null for a sign-in. */
   readonly accessToken: string | null;
 }
 
-/** A state coming back. */
+/** A state that came back from the provider. */
 export interface TakeFlow {
   readonly provider: Provider;
   readonly state: string;
@@ -36,7 +36,7 @@ export interface TakeFlow {
   readonly flowCookies: readonly string[];
 }
 
-/** Whose account a provider is connected to, and the session that began it: it must live until the end. */
+/** Whose account a provider is connected to, and the session that began this, which must live until it is done. */
 export interface LinkWish {
   readonly userId: string;
   readonly sessionId: string;
@@ -74,7 +74,7 @@ export interface Redeem {
 export type RedeemRefusal = "unknown" | "flow_cookie_missing" | "other_redirect";
 
 export type RedeemAnswer =
-  /** The hash tells which of the browser's flow cookies has done its work. */
+  /** The hash tells which of the browser's flow cookies is used up. */
   | {
       readonly kind: "session";
       readonly redirect: string;
@@ -85,17 +85,17 @@ export type RedeemAnswer =
   | { readonly kind: "error"; readonly redirect: string; readonly error: OAuthError }
   | { readonly kind: "refused"; readonly reason: RedeemRefusal };
 
-/** An access token for one call is wanted; the session stays where it is. */
+/** Asks for an access token for one call, without rotating the refresh token. */
 export interface LendAccessToken {
   readonly refreshToken: string;
 }
 
-/** Null: the refresh token is worth nothing, or nothing any more. */
+/** Null: the refresh token is not, or no longer, valid. */
 export interface LendAccessTokenAnswer {
   readonly accessToken: string | null;
 }
 
-/** Reads are undefined for anything that is not exactly the shape. */
+/** This and the other readers return undefined for anything that is not exactly of the shape. */
 export function readStartFlow(body: unknown): StartFlow | undefined {
   const { provider, redirect, bridgePrefix, state, flowCookie, codeVerifier, isOwnOrigin, accessToken } =
     record(body);

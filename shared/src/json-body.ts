@@ -20,7 +20,7 @@ export function bodyOf(request: Request): Json | undefined {
 /**
  * Makes the reader.
  * @param maxBytes a larger body is refused with 413
- * @param arrived is waited for when the whole body is here, before it is looked at
+ * @param arrived called when the whole body is here and awaited before it is looked at
  */
 export function jsonBody(
   maxBytes: number,
@@ -30,7 +30,7 @@ export function jsonBody(
   return [requireJsonType, requireSize(maxBytes), read, parse(arrived)];
 }
 
-/** What is announced is refused at once; the reader would first wait for all of it. */
+/** A body that is announced as too large is refused at once; the reader would first wait for all of it. */
 function requireSize(maxBytes: number): RequestHandler {
   return (request, _response, next) => {
     if (announcesTooMuch(request.headers, maxBytes)) throw new AppError("PAYLOAD_TOO_LARGE");

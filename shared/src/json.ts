@@ -1,4 +1,4 @@
-// JSON as a type, and the few questions every border asks of it.
+// JSON as a type, and the few checks that everybody who receives it needs.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -28,7 +28,7 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? "nothing";
 }
 
-/** A number for a message. Of one beyond these, reading has made another: it can't be told any more what was sent. */
+/** A number for a message. Beyond the safe integers, reading has rounded it, so what was sent is no longer known. */
 export function describeNumber(number: number): string {
   const size = Math.abs(number);
   if (size <= Number.MAX_SAFE_INTEGER) return String(number);

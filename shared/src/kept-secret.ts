@@ -1,11 +1,12 @@
-// A secret that nobody gave: made once, kept in a file for this user alone, the same for all who start at once.
+// A secret that no setting gives: made once and kept in a file that only this user can read; processes that start at once get
+// the same one.
 import { randomBytes } from "node:crypto";
 import { link, open, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError } from "./env.js";
 import { makeFolder } from "./make-folder.js";
 
-/** One kept secret: its file, how a new one is written, and how the file is read back. */
+/** A kept secret: its file, how a new one is made, and how the file is read back. */
 export interface Kept<Value> {
   readonly file: string;
   make(): string;
@@ -57,7 +58,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** Links a complete file into place, so that nobody reads half of one and the first of several writers wins. */
+/** Links a complete file into place, so that nobody reads half a file and the first of several writers wins. */
 async function publish(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString("hex")}`;
   const file = await open(draft, "wx", 0o600);
@@ -73,7 +74,7 @@ async function publish(path: string, text: string): Promise<void> {
   }
 }
 
-/** The name must survive a power cut as well as the bytes: what the key encrypts does. */
+/** The file's name must survive a power cut as its bytes do, for what the key encrypts survives as well. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {

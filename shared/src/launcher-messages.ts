@@ -14,8 +14,8 @@ interface Begin {
 }
 
 /**
- * The settings of this process. A launcher starts services at the same time, so that they load side by side, and lets
- * each act when those that it needs are there; without a launcher it is time at once.
+ * The settings of this process. A launcher starts the services together, so that they load side by side, and lets each go on
+ * when those that it needs are ready; without a launcher this returns at once.
  */
 export async function settingsToBegin(): Promise<NodeJS.ProcessEnv> {
   if (!isLaunched() || process.send === undefined) return process.env;
@@ -25,7 +25,7 @@ export async function settingsToBegin(): Promise<NodeJS.ProcessEnv> {
   return { ...process.env, ...env };
 }
 
-/** Tells the launcher; another one than ours, or none, would not show it: there `otherwise` is printed. */
+/** Tells the launcher. A launcher other than ours would not show it: then, and without one, `otherwise` is printed. */
 export function tellLauncher(message: LauncherMessage, otherwise?: string): void {
   process.send?.(message);
   if (!isLaunched() && otherwise !== undefined) process.stderr.write(`${otherwise}\n`);

@@ -3,9 +3,9 @@ import { Node, Yallist } from "yallist";
 import { beside } from "./beside.js";
 
 /**
- * Like a Set. V8 gives a Set a new table with every few dozen members that have gone, and the old tables lead to the new
- * ones: when one has become old, all later ones stay until the next full collection, each with those who were members at
- * its time (decision 023). What has left this one, nothing in it leads to.
+ * Like a Set. V8 gives a Set a new table whenever a few dozen members have left, and each old table refers to the next one.
+ * Once one of them has been promoted to the old generation, all later ones stay until the next full collection, each with its
+ * members at that time (decision 023). Here nothing refers to a member that has left.
  */
 export class LinkedSet<Member extends object> {
   readonly #list = new Yallist<Member>();

@@ -1,4 +1,4 @@
-// Refuses requests at once while the process has more than it can handle, so that those it has accepted still get done.
+// Refuses requests at once while the process has more than it can handle, so that those it has accepted still get answered.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Request, RequestHandler, Response } from "express";
 import { unavailable } from "./app-error.js";
@@ -14,7 +14,7 @@ export interface OverloadLimits {
   readonly maxInFlight: number;
   /** MAX_EVENT_LOOP_DELAY_MS: how late the event loop may run on average; 0 = no limit. */
   readonly maxEventLoopDelayMs: number;
-  /** MAX_WAIT_MS: how long a request may have to wait for those before it; 0 = no limit. */
+  /** MAX_WAIT_MS: how long a request may have to wait for the ones ahead of it; 0 = no limit. */
   readonly maxWaitMs: number;
 }
 
@@ -22,12 +22,12 @@ export const OVERLOADS = ["in_flight", "event_loop", "waiting"] as const;
 
 export type Overload = (typeof OVERLOADS)[number];
 
-/** So few may wait as long as they take: they are slow by themselves. */
+/** Up to this many are never too many: if they wait long, they are slow in themselves. */
 const FEW = 100;
-/** How often it is looked which answers have begun. */
+/** How often to check which answers have begun. */
 const LOOK_MS = 200;
 
-/** What waits longer does not wait for a queue with limits of its own alone. */
+/** A request that waits longer is not just waiting in a queue with limits of its own. */
 const QUEUED_MS = 4_000;
 
 /** How often the delay of the event loop is read; a single long pause disappears in the mean. */
@@ -51,7 +51,7 @@ interface Coming {
 export interface ShedOptions {
   /** Told of each request that was refused. */
   readonly onShed: (why: Overload) => void;
-  /** Paths of what waits in a queue with limits of its own, as passwords do: that wait says nothing of all others. */
+  /** Paths whose requests wait in a queue with limits of its own, as passwords do: that wait says nothing about the others. */
   readonly queued: ReadonlySet<string>;
 }
 
@@ -65,7 +65,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
   const inFlight = new LinkedSet<Response>();
   const slowBodies = new SlowBodies(limits.maxInFlight);
   const hasBegun = (response: Response): boolean => {
-    // Whoever listens asks for nothing more; how many may is another limit.
+    // Whoever listens asks for nothing more; how many may listen is another limit.
     if (isEventStream(response)) inFlight.delete(response);
     return response.headersSent;
   };
@@ -91,7 +91,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       waiting.end(response, response.headersSent, performance.now());
     });
     const count = (): void => waiting.begin(response, performance.now());
-    // A trailing slash means nothing.
+    // A trailing slash makes no difference.
     const isQueued = queued.has(request.path.replace(/\/$/, ""));
     const wait = isQueued ? () => ifStillOpen(response, QUEUED_MS, count) : count;
     const take = (): void => {
@@ -102,7 +102,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       wait();
     };
     const body = { request, take };
-    // A body takes as long as its sender takes: those who only send must not take the places of those who can be
+    // A body takes as long as its sender needs: clients that are still sending must not take the places of those that can be
     // answered.
     if (hasBody(request.headers)) {
       coming.add(body);
@@ -129,8 +129,8 @@ export function decideOverload(
 }
 
 /**
- * Whoever comes now waits until those before are answered: their number, at the rate of the last second (Little's law).
- * A burst is taken whole, before anybody has waited long.
+ * A new request waits until those before it are answered: their number, at the rate of the last second (Little's law). A
+ * burst is accepted as a whole as long as nobody has waited long.
  */
 function isTooMuch({ count, oldestMs, answeredPerSecond }: Waiting, maxWaitMs: number): boolean {
   return oldestMs > maxWaitMs && count >= Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);

@@ -51,7 +51,7 @@ describe("an error in the log", () => {
   it("says of what is no error that it is none", () => {
     expect(loggedError({ email: "ann@example.com" })).toEqual({
       type: "object",
-      message: "Something that is no error was thrown.",
+      message: "Something that is not an error was thrown.",
     });
   });
 });

@@ -1,4 +1,4 @@
-// What a log says of an error: what it is and where it happened, never what somebody has stored.
+// What a log says about an error: what it is and where it happened, never what somebody has stored.
 
 /** An error as it stands in a line of the log. */
 export interface LoggedError {
@@ -14,13 +14,13 @@ export interface LoggedError {
 const MOST_CAUSES = 5;
 
 /**
- * What of an error may be logged. Its other members may be whole documents: a driver's error carries what it was to
+ * The parts of an error that may be logged. Its other members may be whole documents: a driver's error carries what it was to
  * write.
- * @returns what is no error as its kind alone
+ * @returns only the type of something that is not an error
  */
 export function loggedError(error: unknown, causes = MOST_CAUSES): LoggedError {
   if (!(error instanceof Error))
-    return { type: typeof error, message: "Something that is no error was thrown." };
+    return { type: typeof error, message: "Something that is not an error was thrown." };
   const message = withoutDocuments(error);
   return {
     type: error.constructor.name,
@@ -31,7 +31,7 @@ export function loggedError(error: unknown, causes = MOST_CAUSES): LoggedError {
   };
 }
 
-/** A stack begins with the message, as it was when the error was made. */
+/** A stack begins with the message that the error had when it was made. */
 function framesOf({ stack = "" }: Error): string[] {
   return stack.split("\n").filter((line) => /^ +at /.test(line));
 }

@@ -42,8 +42,8 @@ export function makeLogger(service: string, level: string): Logger {
 }
 
 /**
- * A logger beside this one that looks for no secrets, which is most of what a line costs: only for lines whose keys are
- * all fixed in our own code, none of them the name of a secret.
+ * A second logger that does not look for secrets, which is most of what a line costs: only for lines whose keys are all fixed
+ * in our own code and none of them the name of a secret.
  */
 export function withoutSecrets(logger: Logger): Logger {
   return logger.child({}, { redact: [] });

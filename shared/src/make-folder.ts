@@ -1,10 +1,10 @@
-// Makes a folder with all that lead to it.
+// Makes a folder and all its parents.
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * One level after the other: Node's own `recursive` never returns where a file system says "not found" about a folder
- * that is being made, as /proc does.
+ * One level after the other: Node's own `recursive` never returns on a file system that answers "not found" when a folder is
+ * made there, as /proc does.
  * @throws what the file system says, with its `code`; ENOTDIR when a file is in the way
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {

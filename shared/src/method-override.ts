@@ -1,5 +1,5 @@
-// `X-HTTP-Method-Override`, for those who can't send a method by its name (contract, section 4). It makes a POST a QUERY and
-// nothing else: any other override would let a request pass as what it is not.
+// `X-HTTP-Method-Override`, for clients that can't send every method (contract, section 4). It turns a POST into a QUERY and
+// does nothing else: any other override would let a request pass as something that it is not.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "./app-error.js";
 import { isSafe } from "./safe-methods.js";
@@ -12,8 +12,8 @@ export function isQueryByPost({ method, headers }: Line): boolean {
 }
 
 /**
- * The refusal of every other override of an unsafe method: what would be done is not what was asked for. With a safe method
- * nothing is done, so the header says nothing.
+ * The refusal of every other override of an unsafe method: something other than what was asked for would be done. A safe
+ * method changes nothing, so there the header is ignored.
  */
 export function otherOverride(request: Line): AppError | undefined {
   const { method = "", headers } = request;

@@ -1,18 +1,18 @@
 // Metrics in Prometheus' text format: one registry a service, requests by route pattern, the page that shows them.
 //
-// Labels come from fixed lists and route patterns, never from addresses: a client must not be able to make series.
+// Labels come from fixed lists and route patterns, never from addresses: a client must not be able to create series.
 import type { Request, RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEventStream } from "./event-stream.js";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** In seconds; a hot read takes a few milliseconds, and nothing may take longer than QUERY_TIMEOUT_MS by much. */
+/** In seconds; a hot read takes a few milliseconds, and nothing may take much longer than QUERY_TIMEOUT_MS. */
 export const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 
-/** A registry with what Node tells of the process: memory, processor, event-loop lag, garbage collection. */
+/** A registry with what Node tells about the process: memory, processor, event-loop lag, garbage collection. */
 export function makeRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -20,8 +20,8 @@ export function makeRegistry(): Registry {
 }
 
 /**
- * A counter by one label with fixed values. All of them begin at zero: Prometheus sees no growth in a series that
- * begins with one, so that `rate` would miss the first event.
+ * A counter by one label with fixed values. All series begin at zero: Prometheus sees no growth in a series that begins at
+ * one, so `rate` would miss the first event.
  * @returns counts one
  */
 export function countBy<Value extends string>(
@@ -64,7 +64,7 @@ export function measureRequests(registry: Registry, routeOf: (request: Request) 
     inFlight.inc();
     response.once("close", () => {
       inFlight.dec();
-      // How long somebody listened says nothing of us, and leaving is how they end it.
+      // How long somebody listened says nothing about us, and such an answer ends when they leave.
       if (isEventStream(response)) return;
       const status = response.writableFinished ? statusClass(response.statusCode) : "aborted";
       duration.observe({ method, route: routeOf(request), status }, (performance.now() - started) / 1000);

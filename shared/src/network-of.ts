@@ -10,7 +10,7 @@ export function networkOf(address: string | null): string {
   if (plain === undefined) return "unknown";
   if (isIPv4(plain)) return plain;
   const bare = plain.replace(/%.*$/, "");
-  // WHATWG URLs write IPv6 in one way: lower case, no leading zeros, no dotted tail (RFC 5952).
+  // A WHATWG URL has one spelling of IPv6: lower case, no leading zeros, no dotted tail (RFC 5952).
   const canonical = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   return `${groupsOf(canonical).slice(0, GROUPS_OF_64_BITS).join(":")}::/64`;
 }

@@ -1,5 +1,5 @@
-// The answer of both services below /auth, where no route is: whoever asks for a provider that is not set up comes here,
-// and whoever looks for what is a call of its own elsewhere.
+// The answer of both services below /auth where no route is: for a provider that is not set up, and for calls that have an
+// address of their own elsewhere.
 import type { RequestHandler } from "express";
 import { AppError } from "./app-error.js";
 import { contextOf } from "./http-context.js";

@@ -1,4 +1,4 @@
-// One operation of the API as the OpenAPI document describes it, and the shorthands of those who describe. Pure.
+// One operation of the API as the OpenAPI document describes it, with shorthands for writing such descriptions. Pure.
 import type { ERROR_CODES } from "./error-codes.js";
 
 /** A piece of an OpenAPI document or of a JSON Schema. */
@@ -17,7 +17,7 @@ export interface Operation {
   readonly method: "get" | "post" | "patch" | "delete";
   /** Below `/api`, with parameters in braces: `/me/sessions/{id}`. */
   readonly path: string;
-  /** Unique in the document; generated clients name their functions by it. */
+  /** Unique in the document; generated clients name their functions after it. */
   readonly id: string;
   /** The heading it stands under. */
   readonly tag: string;

@@ -1,4 +1,4 @@
-// Address text -> the parameters in it that are ours, decoded strictly. Others pass unread, unless one of ours was meant.
+// Address text -> the parameters in it that are ours, decoded strictly. Others are ignored, unless they look like one of ours.
 import { AppError } from "./app-error.js";
 
 export const PARAMETERS = [
@@ -16,7 +16,7 @@ export const PARAMETERS = [
 ] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
-/** What a call is told besides a query: taken where it says so, and refused everywhere else. */
+/** Switches of single calls: accepted where the call takes them, refused everywhere else. */
 export const SWITCHES = ["dryRun", "permanent", "recursive", "flat"] as const;
 const WORDS = ["confirm", "from", "lastEventId"] as const;
 export type SwitchName = (typeof SWITCHES)[number];
@@ -34,7 +34,7 @@ export interface OwnParameter {
 }
 
 /**
- * The parameters of ours in an address, in their order.
+ * Our parameters in an address, in their order.
  * @param search the raw text behind `?`, undecoded
  * @throws AppError 400 for what can't be decoded, and for a name that is one of ours misspelt
  */
@@ -60,13 +60,13 @@ function ownName(text: string): ParameterName | OwnName | undefined {
   const known = KNOWN.get(text);
   if (known !== undefined) return known;
   const meant = BY_SPELLING.get(spelling(text));
-  // Ignored, `dryrun` would make a delete of what was meant as a look.
+  // If `dryrun` were ignored, a delete that was only to be tried would really happen.
   if (meant !== undefined)
     throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"?`);
   return undefined;
 }
 
-/** What is left of a name when case, `-`, `_` and a plural are taken from it. */
+/** A name without its case, `-`, `_` and plural. */
 function spelling(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "").replace(/s$/, "");
 }

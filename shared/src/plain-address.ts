@@ -1,4 +1,4 @@
-// The address of a client as the server or a proxy writes it -> its one spelling.
+// A client's address as the server or a proxy writes it -> its one spelling.
 import { isIP, isIPv4 } from "node:net";
 
 /**

@@ -1,5 +1,5 @@
-// Answers that wait for those before them on their connection (pipelining). Node forgets them when the connection closes,
-// and whoever listens for their end, to have a place in flight back for instance, would wait for ever.
+// Answers that wait for those before them on their connection (pipelining). Node forgets them when the connection closes, and
+// whoever listens for their end, for instance to free a place in flight, would wait forever.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { beside } from "./beside.js";
@@ -26,7 +26,7 @@ function closingWith(socket: Socket): Queue {
     for (const response of queue) {
       response.destroy();
       response.emit("close");
-      // What `send` listens for, which has a file open for the answer: it waits for the connection that this one never got.
+      // `send` has a file open for the answer and listens for this: the answer waits for a connection that it never got.
       response.emit("end");
     }
   });

@@ -1,21 +1,21 @@
-// JSON text -> JSON, or what is wrong with it; the one reader of whatever a client sends as JSON.
+// JSON text -> JSON, or what is wrong with it; reads everything that a client sends as JSON.
 //
-// `JSON.parse` keeps the last of several members of one name and drops the others without a word: of a filter that is one
-// condition fewer than was written. And it takes any depth, which nothing recursive behind it would.
+// `JSON.parse` keeps the last of several members of one name and silently drops the others: a filter would have one condition
+// fewer than was written. And it takes any depth, which no recursive code behind it could.
 import { isArray, type Json, type JsonObject } from "./json.js";
 
-/** Levels that may lie in each other: a value of type `json` takes fifty, and records in one another a few. */
+/** How many levels may be nested: a value of type `json` may use fifty, and records inside records a few. */
 export const JSON_MAX_LEVELS = 100;
 
 export type JsonRead =
   | { readonly kind: "json"; readonly json: Json }
-  /** No JSON at all. */
+  /** It is no JSON at all. */
   | { readonly kind: "malformed"; readonly cause: unknown }
-  /** It is JSON, and refused: for its depth, where there is no `json`, or for a name that came twice, the last of which is in it. */
+  /** It is JSON, but too deep (then without `json`), or a name is repeated (then `json` has the last of its values). */
   | { readonly kind: "refused"; readonly problem: JsonProblem; readonly json?: Json };
 
 export interface JsonProblem {
-  /** Where: `title`, `author.name`, `[3].title`; empty for the whole. */
+  /** Where: `title`, `author.name`, `[3].title`; empty for the whole text. */
   readonly place: string;
   readonly what: string;
 }
@@ -28,7 +28,7 @@ export function readJson(text: string): JsonRead {
     const what = `nests deeper than ${JSON_MAX_LEVELS} levels`;
     return { kind: "refused", problem: { place: "", what } };
   }
-  // Counting is quick, and says whether it is worth looking.
+  // Counting is quick, and tells whether it is worth searching.
   const place = members === membersKept(read.json) ? undefined : findRepeated(text);
   if (place === undefined) return read;
   const what = "is given twice in one object; only one would count";
@@ -57,7 +57,7 @@ const END_OF_BRACE = 0x7d;
 const BRACKET = 0x5b;
 const END_OF_BRACKET = 0x5d;
 
-/** How many members a valid JSON text has (outside of texts, a colon occurs only in members), and how deep it nests. */
+/** How many members a valid JSON text has (outside of strings, a colon occurs only in members), and how deep it nests. */
 function measure(text: string): { readonly members: number; readonly levels: number } {
   let members = 0;
   let levels = 0;
@@ -95,7 +95,7 @@ function membersKept(json: Json): number {
       for (const value of top) note(value);
       continue;
     }
-    // A body has a hundred thousand members: a list of their values for each object would cost more than all the rest.
+    // A body may have a hundred thousand members; a list of values for each object would cost more than everything else.
     for (const name in top) {
       count += 1;
       note(top[name]);
@@ -104,12 +104,12 @@ function membersKept(json: Json): number {
   return count;
 }
 
-/** The position of the quote that ends the text which begins with the quote at this one. */
+/** The position of the quote that closes the string opened at `start`. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
     while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-    // An even number of backslashes are characters of the text.
+    // After an even number of backslashes the quote is not escaped.
     if ((end - before) % 2 === 1) return end;
   }
   return text.length;
@@ -118,7 +118,7 @@ function endOfText(text: string, start: number): number {
 /** An object or a list that is still open, and where in it the scan is. */
 type Open = { readonly names: Set<string>; name: string } | { at: number };
 
-/** The place of the first member whose object has another of its name: `title`, `author.name`, `[3].title`. */
+/** The place of the first member whose name is repeated in its object: `title`, `author.name`, `[3].title`. */
 function findRepeated(text: string): string | undefined {
   const open: Open[] = [];
   let last = "";
@@ -146,7 +146,7 @@ function findRepeated(text: string): string | undefined {
       }
       case ":":
         if (inner !== undefined && "names" in inner) {
-          // As it is read, not as it is spelled.
+          // The name as it is read, not as it is spelled with escapes.
           inner.name = String(JSON.parse(last));
           if (inner.names.has(inner.name)) return placeOf(open);
           inner.names.add(inner.name);
@@ -156,7 +156,7 @@ function findRepeated(text: string): string | undefined {
   return undefined;
 }
 
-/** Of a name or a place that is longer than this, its beginning says enough. */
+/** Longer names and places are cut; their beginning says enough. */
 const [LONGEST_NAME, LONGEST_PLACE] = [64, 512];
 
 function placeOf(open: readonly Open[]): string {

@@ -1,4 +1,4 @@
-// Answers what never becomes a request for a handler: bytes the parser refuses, CONNECT, targets that are no path.
+// Answers whatever never reaches a handler: bytes the parser refuses, CONNECT, targets that are not a path.
 import { randomUUID } from "node:crypto";
 import {
   type IncomingMessage,
@@ -13,7 +13,7 @@ import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import { lingerBeforeClosing } from "./linger.js";
 
-/** Of every such answer: JSON that nobody keeps, frames or takes for anything else. */
+/** The headers of every such answer: JSON that nobody may store, frame or take for anything else. */
 const HEADERS = {
   "Content-Type": "application/json; charset=utf-8",
   "Cache-Control": "no-store",
@@ -26,7 +26,7 @@ const HEADERS = {
   Connection: "close",
 };
 
-/** How long a connection that Node no longer manages, or whose bytes it does not understand, may stay open once answered. */
+/** How long a connection that Node no longer manages, or whose bytes it can't parse, may stay open once it is answered. */
 const ANSWERED_OPEN_MS = 2_000;
 
 /** Gives the server's own refusals the error body of contract section 2. */
@@ -43,12 +43,12 @@ export function refuseMalformed(server: Server): void {
   });
 }
 
-/** What Express may read as a host, with a user before it, and no path: a backslash is a slash to it. */
+/** Express may read this as a host, with a user name before it and no path, because it takes a backslash for a slash. */
 const USER_AND_HOST = /^\/[/\\][^@/]+@/;
 
 /**
- * Express finds no path in some targets that the parser lets pass, and would then answer by itself; Node would answer a request
- * without a host.
+ * Express finds no path in some targets that the parser accepts and would then answer by itself. Node itself would answer a
+ * request without a host.
  */
 export function onlyPaths(handler: RequestListener): RequestListener {
   return (request, response) => {
@@ -71,7 +71,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, message: str
   response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date())));
 }
 
-/** Node hands the connection of a CONNECT over as it is: without listeners for its errors, without time limits. */
+/** Node hands over the connection of a CONNECT as it is: without error listeners and time limits. */
 function letGo(socket: Duplex): void {
   socket.on("error", () => socket.destroy()).resume();
 }
@@ -87,7 +87,7 @@ function problemOf(error: NodeJS.ErrnoException): string {
 const answered = new WeakSet<Duplex>();
 
 function answer(socket: Duplex, error: AppError, method: string): void {
-  // It is still sending what the parser refuses: closed now, the answer would be lost to a reset.
+  // The client is still sending what the parser refuses; if the connection were closed now, a reset would lose the answer.
   if (answered.has(socket)) return;
   // The peer may be gone, or this may be the middle of an answer that is on its way already.
   if (!socket.writable || hasAnswerUnderway(socket)) {

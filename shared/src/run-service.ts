@@ -1,10 +1,10 @@
-// The life of a service process: start, say so, stop cleanly on a signal, refuse in clear words.
+// The life of a service process: start, say so, stop cleanly on a signal, report bad settings clearly.
 import { ConfigError } from "./env.js";
 import { tellLauncher } from "./launcher-messages.js";
 
 export interface Service {
   url: string;
-  /** Finishes what is in flight and lets go of everything. */
+  /** Finishes what is in flight and releases everything. */
   stop(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ function refuseToStart(error: unknown): void {
   const problems = error instanceof ConfigError ? error.problems : [startFailure(error)];
   tellLauncher({ type: "refused", problems }, problems.join("\n"));
   process.exitCode = 1;
-  // The channel to the launcher would keep a process alive that has nothing left to do.
+  // Otherwise the channel to the launcher would keep the process alive though it has nothing left to do.
   setImmediate(() => process.exit(1));
 }
 

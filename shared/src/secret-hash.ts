@@ -1,4 +1,4 @@
-// What is stored of a secret of 256 random bits; nothing slower is needed for one.
+// The hash that is stored of a secret; 256 random bits need no slower one.
 import { hash } from "node:crypto";
 
 /** SHA-256 as base64url. */

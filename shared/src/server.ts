@@ -19,11 +19,11 @@ import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
-/** Address and headers of a request, in bytes: two filters as long as they may be, percent-encoded, and cookies. */
+/** For address and headers of a request, in bytes: room for two filters of full length, percent-encoded, and cookies. */
 const MOST_HEAD_BYTES = 32 * 1024;
-/** Beside what a client may send, the gateway says who is asking and from where. */
+/** Added to what a client may send, because the gateway also says who is asking and from where. */
 export const MOST_FORWARDED_HEAD_BYTES = MOST_HEAD_BYTES + 2 * 1024;
-/** A request whose body is not here after this is cut, unless its handler waits for it itself. */
+/** A request whose body has not arrived by then is cut, unless its handler keeps the time itself. */
 export const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
@@ -39,7 +39,7 @@ export interface BodyTimeouts {
 }
 
 export interface RunningServer {
-  /** `http://host:port` with the port really taken. */
+  /** `http://host:port` with the port that was actually taken. */
   url: string;
   server: Server;
   /** Takes no new connections, waits for requests in flight (30 s at most, then they are cut), then resolves. */
@@ -48,7 +48,7 @@ export interface RunningServer {
 
 /**
  * Listens and resolves once connections are taken.
- * @param options what differs from the usual
+ * @param options what differs from the defaults
  * @throws ConfigError when the port is taken or may not be used
  */
 export async function listen(
@@ -68,10 +68,10 @@ export async function listen(
       maxHeaderSize: MOST_HEAD_BYTES,
       ...options,
       ...expressMessages(app),
-      // Ours to refuse, with the error body: Node would answer without one.
+      // We refuse these ourselves, with an error body; Node would answer without one.
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      // Node has one time for all requests; ours can be lifted for one (see withoutBodyDeadline).
+      // Node has one limit for all requests; ours can be lifted for a single one (see withoutBodyDeadline).
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
@@ -86,7 +86,7 @@ export async function listen(
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) makeLast(request, response);
-    // Else Node says so itself, to a client that asks for it or speaks HTTP/1.0.
+    // Otherwise Node closes the connection itself, for a client that asks for it or speaks HTTP/1.0.
     else if (!response.shouldKeepAlive) lingerBeforeClosing(request);
   });
   closeQueuedAnswers(server);
@@ -106,15 +106,15 @@ export async function listen(
   return { url, server, stop: () => stop(server, inFlight, connections, stopTimeoutMs) };
 }
 
-/** Says that no other request is taken on the connection, and closes it when the client has sent this one. */
+/** Says that the connection takes no further request, and closes it when the client has sent all of this one. */
 function makeLast(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("Connection", "close");
   lingerBeforeClosing(request);
 }
 
 /**
- * Node takes a connection for idle once its answer has been handed over (`finished`), and would cut what a slow client has
- * yet to read of it. Its own `close` asks the same.
+ * Node takes a connection for idle once its answer has been handed over (`finished`), and would cut off whatever a slow client
+ * has yet to read. Node's own `close` does the same.
  */
 function spareUnsent(server: Server, inFlight: Iterable<ServerResponse>): void {
   const closeIdle = server.closeIdleConnections.bind(server);
@@ -137,7 +137,7 @@ function setBodyDeadline(request: IncomingMessage, { jsonMs, otherMs }: BodyTime
   request.once("close", () => clearTimeout(deadline));
 }
 
-/** For a body that may take long to come, such as a large file; the handler then watches over it itself. */
+/** For a body that may take long to arrive, such as a large file; the handler then keeps the time itself. */
 export function withoutBodyDeadline(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
@@ -170,12 +170,12 @@ async function stop(
   for (const response of inFlight) if (!response.headersSent) makeLast(response.req, response);
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  // All of them: Node forgets those that it has handed over.
+  // Each by itself: Node's own list lacks the connections that it has handed over.
   const cutAll = (): void => {
     for (const socket of connections) socket.destroy();
   };
   const deadline = setTimeout(cutAll, timeoutMs);
-  // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
+  // Answers whose head has already been sent end on a kept-alive connection, which would stay open for a minute.
   const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

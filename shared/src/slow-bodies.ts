@@ -1,29 +1,29 @@
-// Bodies that are long in coming: they cost little, so they take no place of MAX_IN_FLIGHT, but not everybody may send many.
+// Bodies that take long to arrive. They cost little, so they take no place of MAX_IN_FLIGHT, but their number is limited.
 import type { Request, Response } from "express";
 import { networkOf } from "./network-of.js";
 
-/** A body that has not come by then is a slow one: an upload, a poor line, or somebody who means harm. */
+/** A body that has not arrived by then is slow: an upload, a poor line, or somebody who means harm. */
 const SLOW_AFTER_MS = 2_000;
 
 export class SlowBodies {
   readonly #most: number;
   readonly #slowAfterMs: number;
-  /** How many are coming, by the network of their sender. */
+  /** How many are arriving, by their sender's network. */
   readonly #coming = new Map<string, number>();
   #all = 0;
 
-  /** @param most how many slow bodies may be coming at once, half of them from one network; 0 = any number */
+  /** @param most how many slow bodies may be arriving at once, at most half of them from one network; 0 = any number */
   constructor(most: number, slowAfterMs = SLOW_AFTER_MS) {
     this.#most = most;
     this.#slowAfterMs = slowAfterMs;
   }
 
-  /** Cuts the request when its body is slow and too many are. Call it when the head of a request with a body has come. */
+  /** Cuts the request if its body is slow and too many others are. Call it when the head of a request with a body is here. */
   watch(request: Request, response: Response): void {
     if (this.#most === 0) return;
     const network = networkOf(request.ip ?? null);
     const timer = setTimeout(() => {
-      // It has come; only nobody has read it yet.
+      // It has arrived, but nobody has read it yet.
       if (request.complete) return;
       if (this.#isTooMany(network)) return void request.destroy();
       this.#count(network, 1);
@@ -44,7 +44,7 @@ export class SlowBodies {
   }
 }
 
-/** Acts once, when the body has come or is no longer waited for. */
+/** Acts once, when the body has arrived or nobody waits for it any more. */
 function onceOver(request: Request, response: Response, act: () => void): void {
   const over = (): void => {
     request.off("end", over);

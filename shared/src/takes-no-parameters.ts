@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import { ownParameters, refuseParameter } from "./own-parameters.js";
 
-/** Refuses every parameter of ours with 400: ignored, `?dryRun=true` would end a session that was only looked at. */
+/** Refuses all our parameters with 400: if `?dryRun=true` were ignored, a session that was only to be looked at would end. */
 export const takesNoParameters: RequestHandler = (request, _response, next) => {
   const [, search = ""] = /\?(.*)$/s.exec(request.originalUrl) ?? [];
   const [first] = ownParameters(search);

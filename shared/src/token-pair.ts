@@ -1,4 +1,4 @@
-// What the data service answers to a login or a refresh, and the gateway turns into cookies.
+// The data service's answer to a login or a refresh, which the gateway turns into cookies.
 
 /** The tokens of a session; times are epoch milliseconds. */
 export interface TokenPair {

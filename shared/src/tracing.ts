@@ -7,7 +7,7 @@ import type { Request, RequestHandler } from "express";
 import type { EnvReader } from "./env.js";
 
 export interface Tracing {
-  /** Sends what is waiting, as far as the collector takes it in a moment. */
+  /** Sends what is waiting, as far as the collector takes it quickly. */
   stop(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export function traceStatement(
 
 /** A call to another service. */
 export interface TracedCall {
-  /** Hand the trace on; none without the SDK. */
+  /** To send along, so that the trace continues; none without the SDK. */
   readonly headers: Readonly<Record<string, string>>;
   /** @param status undefined when there was no answer */
   end(status: number | undefined, failed: boolean): void;

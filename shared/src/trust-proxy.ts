@@ -1,4 +1,4 @@
-// TRUST_PROXY: who is trusted about the client's address (contract, section 8).
+// TRUST_PROXY: whose word on the client's address is trusted (contract, section 8).
 import { isIP } from "node:net";
 import type { EnvReader } from "./env.js";
 
@@ -20,7 +20,7 @@ export function readTrustProxy(reader: EnvReader): TrustProxy {
   return false;
 }
 
-/** Not of length 0, which is everybody; nor with a zone or a dotted end. Express takes none of these. */
+/** Express takes no prefix length of 0, which would be everybody, no zone and no dotted end. */
 function isAddress(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const version = isIP(address);

@@ -3,8 +3,9 @@ import type { RequestHandler } from "express";
 import type { EnvReader } from "./env.js";
 
 /**
- * Long, because only what leaves the system's buffers shows: Linux reports none of it before a third of a buffer is
- * free, which may be 1.4 MB. Whoever takes 2.5 KB a second is seen to read in this time; in one minute it takes 25.
+ * Long, because we only see what leaves the system's buffers, and Linux reports nothing before a third of a buffer is free,
+ * which may be 1.4 MB. Within this time we notice a client that reads 2.5 KB a second; within a minute it would have to read
+ * 25 KB a second.
  */
 const DEFAULT_MS = 600_000;
 
@@ -21,8 +22,8 @@ export function readAnswerLimits(reader: EnvReader): AnswerLimits {
 export function cutUnread({ answerStallMs }: AnswerLimits): RequestHandler {
   return (_request, response, next) => {
     if (answerStallMs > 0) {
-      // Node's own timer of the connection, which also knows of a large piece that goes bit by bit. It says as well that
-      // nothing has come to be sent: a query may take its time.
+      // Node's own timer of the connection, which also notices a large piece that is sent bit by bit. It fires as well when
+      // there is nothing to send yet: a query may take its time.
       response.setTimeout(answerStallMs, () => {
         if ((response.socket?.writableLength ?? 0) > 0) response.destroy();
       });

@@ -1,8 +1,8 @@
-// Requests that a process has wholly received and not begun to answer: how many, since when, and how fast they are done.
+// Requests that a process has received completely but not begun to answer: how many, since when, how fast they are answered.
 import { beside } from "./beside.js";
 import { LinkedSet } from "./linked-set.js";
 
-/** What a decision needs to know of them. */
+/** What a decision about overload needs to know. */
 export interface Waiting {
   readonly count: number;
   /** How long the first of them has waited, in milliseconds. */
@@ -13,7 +13,7 @@ export interface Waiting {
 
 const SECOND_MS = 1_000;
 
-/** Times are of one clock, in milliseconds. */
+/** All times come from one clock, in milliseconds. */
 export class WaitingRequests<Request extends object> {
   /** In the order in which they came. */
   readonly #waiting = new LinkedSet<Request>();
@@ -34,7 +34,7 @@ export class WaitingRequests<Request extends object> {
     this.#answered += 1;
   }
 
-  /** Ends those of which this is so: their answers have begun. */
+  /** Ends all whose answer has begun. */
   endWhere(isAnswered: (request: Request) => boolean, now: number): void {
     for (const request of this.#waiting) if (isAnswered(request)) this.end(request, true, now);
   }

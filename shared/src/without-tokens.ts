@@ -1,5 +1,5 @@
-// Tokens in places where none belong (security row L1): a path, an id of a request. They are cut out of what is written
-// down. Anybody can send a text of 32 KB here, so each pattern goes over it once: none begins anew within what it has read.
+// Tokens in places where none belong, such as a path or a request's id (security row L1): they are cut out of what is logged.
+// Anybody can send a text of 32 KB here, so each pattern reads it only once and never backtracks into what it has read.
 
 const REDACTED = "[redacted]";
 
@@ -12,12 +12,12 @@ const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]+){2,}/g;
 /** Letters, digits, `-`, `.`, `_` and `~`, which mean the same when they are percent-encoded (RFC 3986, section 2.3). */
 const ENCODED = /%(?:3\d|[46][1-9a-f]|[57][\da]|2[de]|5f|7e)/gi;
 
-/** The shortest that says anything has more characters than this. */
+/** Even the shortest JWT that says anything is longer. */
 const SHORTEST_JWT = 40;
 
 const isJwt = (parts: string): boolean => parts.length > SHORTEST_JWT && parts.includes("eyJ");
 
-/** @returns the text; where there are tokens in it, each is replaced, and what was encoded without need is decoded */
+/** @returns the text; if it has tokens, each is replaced, and needless percent-encoding is decoded */
 export function withoutTokens(text: string): string {
   const plain = text.includes("%") ? text.replace(ENCODED, decodeURIComponent) : text;
   const left = plain.replace(OPAQUE, REDACTED).replace(DOTTED, (parts) => (isJwt(parts) ? REDACTED : parts));

@@ -755,7 +755,7 @@ describe("a database of ten collections as other programs leave them", () => {
         const undone = await admin.post(`/svc_table/${table.id}/undo`);
         expect([undone.status, undone.body.message]).toEqual([
           409,
-          ['"title" lay in the field that is that of "heading" by now'],
+          ['the field of "title" is now used by "heading"'],
         ]);
         expect(title.name).toBe("title");
       });

@@ -1,4 +1,4 @@
-// A genuine refresh token -> its session and what its holder may have; a replaced one ends the session.
+// A genuine refresh token -> its session and whether to rotate or repeat; reuse of a replaced token ends the session.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { Audit } from "./audit.js";

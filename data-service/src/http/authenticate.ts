@@ -55,14 +55,14 @@ export async function renewPrincipal(request: Request): Promise<void> {
   await callers.get(request)?.now(SLOW_BODY_MS);
 }
 
-/** Who was proved before the request was refused. @returns undefined for nobody, or when it came to no proof */
+/** The user who had been authenticated before the request was refused, if any. */
 export function signedInAt(request: Request): SignedIn | undefined {
   const principal = callers.get(request)?.principal;
   return principal?.kind === "user" ? principal : undefined;
 }
 
 /**
- * For routes whose changes rest on no right of the API token that may come along, such as the log-out.
+ * For routes that ignore what an accompanying API token may do, such as the log-out.
  * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody
  */
 export function identify(deps: AuthenticateDeps): RequestHandler {

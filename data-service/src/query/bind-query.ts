@@ -132,7 +132,7 @@ function checkName(name: string, { view, table }: Scope, path: Path): void {
   throw unknownField(path, name, table.name, view.names(table, "show"));
 }
 
-/** Named ones alone, in an "all but" scope as well: they are not there anyway, as what other positive names ask for is. */
+/** Only counts that were named, even in an "all but" scope: `*` never includes a count. */
 function selectCounts(fields: FieldScope | undefined, scope: Scope, path: Path): CountNode[] {
   return [...(fields?.counts ?? [])].map((name) => ({
     kind: "counted",

@@ -53,7 +53,7 @@ function ownTransition(change: Change): Transition | undefined {
   return before && after && { before, after };
 }
 
-/** What a change has noted of its fills, and what is a secret from now on, go from the records. */
+/** Removes from the records the change's own notes and the plain values of newly encrypted columns. */
 async function tidyValues(
   { data, changes, journalStore }: ChangeDeps,
   own: Transition,

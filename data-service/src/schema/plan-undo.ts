@@ -219,14 +219,14 @@ function requireOwnMembers(
   const back = [...after.columns, ...after.relations].filter(({ id }) => !known.has(id));
   const taken = back.flatMap(({ id, name }) => {
     const other = memberElsewhere(others, id);
-    return other === undefined ? [] : [`"${name}" has the id of "${other}" by now`];
+    return other === undefined ? [] : [`the id of "${name}" is now used by "${other}"`];
   });
   const { fields } = after.storage;
   const sharing = back.flatMap(({ id, name }) => {
     const other = [...after.columns, ...after.relations].find(
       (each) => each.id !== id && fields[each.id] === fields[id],
     );
-    return other === undefined ? [] : [`"${name}" lay in the field that is that of "${other.name}" by now`];
+    return other === undefined ? [] : [`the field of "${name}" is now used by "${other.name}"`];
   });
   const problems = [...taken, ...sharing];
   if (problems.length > 0) throw new AppError("CONFLICT", { message: problems });

@@ -32,7 +32,7 @@ const QUIET_MS = 10_000;
 /** Checking the records of a large table takes minutes; after this long it continues under the lock, visible to all. */
 const LONG_ASKING_MS = 2_000;
 
-/** A change that is being made, or so long asked about that it is announced. */
+/** A change that is running, or whose checks take long enough to be announced. */
 export interface Started {
   /** Resolves when the change is in use on every instance; rejects when the records were against it after all. */
   readonly done: Promise<void>;
@@ -61,7 +61,7 @@ export function startChange(
 interface Order {
   readonly confirmed: string | undefined;
   readonly patienceMs: number;
-  /** Called when nothing but the values of the records can be against it any more, and when asking these takes long. */
+  /** Called once only the stored values can still stop the change, or when checking them takes long. */
   readonly accepted: () => void;
 }
 

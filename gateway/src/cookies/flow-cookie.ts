@@ -10,7 +10,7 @@ export interface FlowCookie {
   readonly value: string;
 }
 
-/** What no sibling domain can plant. */
+/** No sibling domain can plant a cookie with this prefix. */
 const SECURE_PREFIX = "__Host-";
 /** One per sign-in, so that several tabs do not disturb each other. */
 const NAME = /^(?:__Host-)?oauthFlow-[\w-]{8}$/;
@@ -53,7 +53,7 @@ export function writeFlowCookie(
   response.cookie(name, value, { ...attributes({ name }), maxAge: LIFETIME_MS, encode: String });
 }
 
-/** Clears the one that has done its work; those of other tabs are still on their way. @param hash of its text */
+/** Clears the one that has done its work; other tabs still need theirs. @param hash of its text */
 export function clearFlowCookie(request: Request, response: Response, hash: string, now: Date): void {
   clear(
     response,
@@ -62,8 +62,8 @@ export function clearFlowCookie(request: Request, response: Response, hash: stri
 }
 
 /**
- * Those that can't be planted, then the newest. Only so many are looked at, and a sibling domain can plant more than that:
- * plain ones, dated as it likes.
+ * Those that can't be planted come first, then the newest. Only a few are looked at, and a sibling domain can plant more than
+ * that: plain ones, with any date.
  */
 function genuineFirst(request: Request, now: Date): readonly FlowCookie[] {
   const latest = now.getTime() + CLOCKS_DIFFER_MS;

@@ -5,7 +5,7 @@ import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { readSessionCookies, type SessionCookies } from "./session-cookies.js";
 
-/** Headers that are remembered, and how long they may be together. */
+/** How many headers are remembered, and their total length. */
 const MOST = { headers: 1_000, characters: 1024 * 1024 };
 
 const NONE: SessionCookies = { kind: "none" };
@@ -17,7 +17,7 @@ export function sessionCookiesOf(request: Request): SessionCookies {
   return found.get(request) ?? NONE;
 }
 
-/** Reads the Cookie header, with cookie-parser where it was not read lately. */
+/** Reads the Cookie header: from memory, or else with cookie-parser. */
 export function findSessionCookies(): RequestHandler {
   const parse = cookieParser();
   const known = new LRUCache<string, SessionCookies>({

@@ -55,8 +55,8 @@ function parsedValue(parsed: unknown, name: string): unknown {
 }
 
 /**
- * Whether cookies of this spelling can be those of a session for this origin. On https we write no plain ones, but a
- * sibling domain can plant its own session with them.
+ * Whether cookies of this spelling can belong to a session for this origin. On https we write no plain ones, but a sibling
+ * domain can plant a session of its own with them.
  */
 export function isSpellingOf(spelling: Spelling, origin: string): boolean {
   return spelling === "prefixed" || !isHttps(origin);
@@ -77,7 +77,7 @@ export function writeSessionCookies(response: Response, origin: string, tokens: 
   for (const { name, value, expires } of cookies) {
     response.cookie(name, value, {
       ...attributes(isHttps(origin)),
-      // Express writes Max-Age and Expires from this one.
+      // Express writes both Max-Age and Expires from this.
       maxAge: Math.max(1_000, expires - now.getTime()),
       encode: String,
     });

@@ -8,7 +8,7 @@ import { judgeRequestLine, type RequestLine, type RequestLineVerdict } from "./r
 /**
  * After it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
  * `/api/metrics/` meet the same route as `/api/metrics`. Paths of pages stay as they are.
- * @param forPages gives refused calls of the API what lets pages of ALLOWED_ORIGINS read why, and answers their preflights
+ * @param forPages lets pages of ALLOWED_ORIGINS read why an API call was refused, and answers their preflights
  */
 export function checkRequestLine(forPages: RequestHandler): RequestHandler {
   return (request, response, next) => {
@@ -24,7 +24,7 @@ export function checkRequestLine(forPages: RequestHandler): RequestHandler {
   };
 }
 
-/** A call of the API, whatever its path is else. */
+/** A call of the API, whatever the rest of its path is. */
 const API = /^\/api(?:[/?]|$)/;
 
 function refusalBy({

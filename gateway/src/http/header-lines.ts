@@ -1,5 +1,5 @@
-// A request's header as it stands on its lines. `headers` merges or drops repeated lines; `headersDistinct` keeps them, and
-// makes a list of every header of the request for it.
+// A request's header, line by line. `headers` merges or drops repeated lines; `headersDistinct` keeps them, but builds a list
+// for every header of the request.
 import type { IncomingMessage } from "node:http";
 
 /** The values of a header, one for each line. @param name in lower case */

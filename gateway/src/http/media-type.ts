@@ -16,7 +16,7 @@ export function isSpecialBody(contentType: string | undefined, route: RouteKind)
   return (route === "upload" ? MULTIPART_BODY : RECORD_FILE).test(contentType);
 }
 
-/** A form post of a foreign page can not take this shape without a preflight, except on upload routes. */
+/** A form on a foreign page can not send such a body without a preflight, except on upload routes. */
 export function isAcceptedBody(headers: IncomingHttpHeaders, route: RouteKind): boolean {
   if (!hasBody(headers)) return true;
   const contentType = headers["content-type"];

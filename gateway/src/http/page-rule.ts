@@ -9,7 +9,7 @@ type Headed = Pick<IncomingMessage, "headers">;
 
 /**
  * @param origins the origins the request may come from
- * @param reason why it may come from these alone
+ * @param reason why only these are allowed
  * @throws AppError FORBIDDEN
  */
 export function requirePage({ headers }: Headed, origins: readonly string[], reason?: string): void {
@@ -22,7 +22,7 @@ export function requirePage({ headers }: Headed, origins: readonly string[], rea
 /**
  * For requests that rely on the cookies of a session.
  * @param origin the one that the session was made for
- * @throws AppError FORBIDDEN that names it: on one host, apps on several ports overwrite each other's cookies
+ * @throws AppError FORBIDDEN that names it: apps on several ports of one host overwrite each other's cookies
  */
 export function requireSessionPage(request: Headed, origin: string): void {
   requirePage(request, [origin], begunOn(origin));

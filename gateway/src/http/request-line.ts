@@ -21,7 +21,7 @@ export type RequestLineVerdict =
     }
   | {
       readonly kind: "refused";
-      /** What is wrong with the target alone, a page may have asked; what is wrong with the framing, no browser sends. */
+      /** A page may have asked for a bad target; bad framing comes from no browser. */
       readonly about: "framing" | "target";
       readonly code: ErrorCode;
       readonly message: string;
@@ -30,7 +30,7 @@ export type RequestLineVerdict =
 
 type Refused = Extract<RequestLineVerdict, { kind: "refused" }>;
 
-/** The data service knows which a path takes; none takes PUT, which it says better. */
+/** The data service knows which of them a path takes. None takes PUT, and its refusal says so better than ours would. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 const HOST = /^[\w.-]+(:\d{1,5})?$|^\[[\da-f:.]+\](:\d{1,5})?$/i;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;

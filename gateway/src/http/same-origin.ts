@@ -1,7 +1,7 @@
 // The CSRF rule: does a request come from the right page? Pure (contract, section 3.3).
 import { pageRefused } from "@portico/shared/session-page";
 
-/** What a browser says about the page a request comes from. Two lines of one header read as one wrong value. */
+/** What a browser says about the page a request comes from. A header that comes twice reads as one wrong value. */
 export interface PageFacts {
   readonly secFetchSite: string | undefined;
   readonly origin: string | undefined;
@@ -14,9 +14,9 @@ export type PageVerdict =
 const ACCEPTED: PageVerdict = { kind: "accepted" };
 
 /**
- * Neither header present means that no current browser sent it: accepted.
+ * With neither header, the request came from no current browser: accepted.
  * @param origins the origins the request may come from
- * @param reason why it may come from these alone
+ * @param reason why only these are allowed
  */
 export function judgePage(
   facts: PageFacts,

@@ -17,7 +17,7 @@ export function securityHeaders(appUrl: string): RequestHandler {
 
 type Helmet = ReturnType<typeof helmet>;
 
-/** They are the same for every answer, so they are made once: a dozen handlers a request cost what they set. */
+/** They are the same for every answer, so they are made once: running helmet's dozen handlers for each request is costly. */
 function headersOf(handler: Helmet): readonly (readonly [name: string, value: string])[] {
   const headers: [string, string][] = [];
   const request = new IncomingMessage(new Socket());
@@ -53,7 +53,7 @@ function rules(appUrl: string): Helmet {
 }
 
 /**
- * For the pages of a single-page app of the user's own: what it may load is its own business, framing it is not. Its own
+ * For the pages of a single-page app of the user's own: what it loads is its own business, but nobody may frame it. Its own
  * `<meta>` policy can only narrow this further. It may talk to the windows that it opens (payments, pickers), and says where
  * its requests come from as browsers do by themselves: with `no-referrer` its forms would be sent with `Origin: null`, and
  * maps or videos that are tied to a site would refuse it.

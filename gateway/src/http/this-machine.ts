@@ -1,4 +1,4 @@
-// Does a request come from this machine itself? For pages that are for whoever develops here, and for nobody else.
+// Does a request come from this machine itself? For pages that only a developer on it may see.
 import type { Request } from "express";
 import { isLoopback } from "../secure-address.js";
 
@@ -7,9 +7,9 @@ const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 const BY_A_PROXY = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/;
 
 /**
- * By the connection; by the name in the address, since a page elsewhere can point a name of its own at 127.0.0.1; and by
- * what proxies add, since a tunnel on this machine brings in the whole internet under any name it likes.
- * @param host the only one that it may be asked for; any name of this machine when undefined
+ * Judged by the connection; by the name in the address, since a page elsewhere can point a name of its own at 127.0.0.1; and
+ * by the headers that proxies add, since a tunnel on this machine lets in the whole internet under any name.
+ * @param host the only host name allowed; any name of this machine when undefined
  */
 export function isFromThisMachine({ headers, socket }: Request, host?: string): boolean {
   const isDirect = !Object.keys(headers).some((name) => BY_A_PROXY.test(name));

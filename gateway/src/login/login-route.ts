@@ -46,7 +46,7 @@ async function logIn(deps: LoginDeps, request: Request, response: Response): Pro
   response.json({ ...success(200), expTime, refreshExpTime, loginProvider });
 }
 
-/** The origin the session is for; a program that is no browser has none. */
+/** The origin the session is for; undefined for a program that is not a browser. */
 function browserOrigin(request: Request, appUrl: string): string | undefined {
   const { origin, "sec-fetch-site": site } = request.headers;
   return origin ?? (site === undefined ? undefined : appUrl);

@@ -15,7 +15,7 @@ export interface LogoutDeps {
   readonly authClient: Pick<AuthClient, "logOut">;
 }
 
-/** Idempotent for cookies; a Bearer header must be a good one. What is refused leaves session and cookies as they are. */
+/** Idempotent for cookies; a Bearer header must be valid. A refusal leaves session and cookies as they are. */
 export function logoutRoute(deps: LogoutDeps): RequestHandler {
   return async (request, response) => {
     const credentials = credentialsOf(request);

@@ -1,4 +1,4 @@
-// A checked wish -> a flow that is kept, its cookie, and the provider's address to go to.
+// A checked request to sign in -> a stored flow, its cookie, and the provider's address to go to.
 import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
@@ -23,7 +23,7 @@ export interface BeginDeps {
   readonly clock: Clock;
 }
 
-/** @throws AppError BAD_REQUEST that says what would be right; nothing was kept then */
+/** @throws AppError BAD_REQUEST that says what would be right; nothing has been stored by then */
 export function requireReturnTarget(
   given: { readonly redirect: string | undefined; readonly cookieBridgePrefix: string | undefined },
   { pageOrigins, bridgePrefixes }: Pick<BeginDeps, "pageOrigins" | "bridgePrefixes">,

@@ -5,7 +5,7 @@ import type { ReturnTarget } from "./return-target.js";
 /** What the bridge's address carries. Never a token. */
 export type BridgeMessage = { readonly code: string } | { readonly error: OAuthError };
 
-/** @throws Error when the finished address is not on the target's origin and path: then a check before was wrong */
+/** @throws Error when the finished address is not on the target's origin and path: then an earlier check was wrong */
 export function bridgeUrl({ origin, bridgePrefix, redirect }: ReturnTarget, message: BridgeMessage): string {
   const path = `${bridgePrefix}/auth/set-cookies`;
   const parameters = new URLSearchParams({ ...message, redirect });
@@ -17,7 +17,7 @@ export function bridgeUrl({ origin, bridgePrefix, redirect }: ReturnTarget, mess
   return text;
 }
 
-/** Adds `error=…` to the query; what was there stays byte for byte. */
+/** Adds `error=…` to the query and leaves the rest of it as it is, byte for byte. */
 export function withError(redirect: string, error: OAuthError): string {
   const url = new URL(redirect);
   url.search = `${url.search === "" ? "?" : `${url.search}&`}error=${error}`;

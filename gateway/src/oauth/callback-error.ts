@@ -1,4 +1,4 @@
-// What went wrong at the provider -> one of the fixed words an app may meet. Pure; no text of the provider's is passed
+// What went wrong at the provider -> one of the fixed words an app may meet. Pure; none of the provider's own text is passed
 // on.
 import type { OAuthError } from "@portico/shared/oauth";
 
@@ -14,7 +14,7 @@ export function callbackError(error: string): OAuthError {
 }
 
 /**
- * RFC 9207: a provider that names itself must be the one that was asked (security row A13).
+ * RFC 9207: if a provider names itself, it must be the one that was asked (security row A13).
  * @param iss as the provider sent it; undefined when it sent none
  */
 export function isIssuer(iss: string | undefined, authorizationUrl: string): boolean {

@@ -75,7 +75,7 @@ async function finish(
   const result = await identify(deps, provider, flow, code, request);
   if ("error" in result) return result;
   return deps.identityClient.signIn({ flow, identity: result }, callerOf(request)).catch((error: unknown) => {
-    // The flow is spent, and the app waits for an answer: it may begin another one in a moment.
+    // The flow is spent, and the app waits for an answer: it can start another flow in a moment.
     if (!(error instanceof AppError) || !isPassing(error)) throw error;
     const { correlationId } = callerOf(request);
     deps.logger.warn({ correlationId, provider, err: error }, "a sign-in could not be finished");
@@ -108,7 +108,7 @@ async function identify(
   return { error: cause instanceof ProviderUnavailable ? "provider_unavailable" : "provider_error" };
 }
 
-/** The messages down the chain of causes, and nothing else of them: what the provider answered may hold secrets. */
+/** Only the messages along the chain of causes: the provider's answer itself may hold secrets. */
 function reasonsOf(cause: unknown): readonly string[] {
   if (!(cause instanceof Error)) return [];
   // A parser quotes what it could not read.

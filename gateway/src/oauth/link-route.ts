@@ -16,7 +16,7 @@ export type LinkDeps = BeginDeps & LoadSessionDeps;
 const MAX_BYTES = 16 * 1024;
 const KEYS = ["redirect", "cookieBridgePrefix"];
 
-/** The data service gets it in a body of limited size; ours have some hundred characters. */
+/** It goes to the data service in a body of limited size; our tokens have a few hundred characters. */
 const LONGEST_TOKEN = 8_192;
 
 /** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
@@ -39,14 +39,14 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
   const beginAs = (who: Session): Promise<string> =>
     begin(deps, provider, target, accessTokenOf(who, request), request, response);
   const url = await beginAs(session).catch(async (error: unknown) => {
-    // As where requests are passed on: a token that looks fresh and is believed no more is renewed or cleared, once.
+    // As for forwarded requests: a token that looks fresh but is no longer accepted is renewed or cleared, once.
     if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
     return beginAs(await renewSession(deps, session.renewable, received, response));
   });
   response.json({ ...success(200), url });
 }
 
-/** @throws AppError UNAUTHORIZED for nobody, FORBIDDEN for a page of another origin than the session's */
+/** @throws AppError UNAUTHORIZED when nobody is signed in, FORBIDDEN for a page of another origin than the session's */
 function accessTokenOf(session: Session, request: Request): string {
   if (session.kind === "anonymous") throw signInNeeded();
   if (session.kind === "cookie") requireSessionPage(request, session.origin);

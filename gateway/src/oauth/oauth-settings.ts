@@ -13,7 +13,7 @@ const ROWS: Readonly<Record<Provider, ProviderRow>> = { google, facebook, github
 export interface ConfiguredProvider {
   readonly row: ProviderRow;
   readonly settings: ProviderSettings;
-  /** What has to be registered with the provider, exactly. */
+  /** Exactly this has to be registered with the provider. */
   readonly callbackUrl: string;
 }
 

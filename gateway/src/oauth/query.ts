@@ -1,10 +1,10 @@
 // The query of an OAuth address -> single values by name. Pure.
 import { AppError } from "@portico/shared/app-error";
 
-/** Own names only; a Map, so that `__proto__` is just another one. */
+/** Only names that are ours; a Map, so that `__proto__` is a name like any other. */
 export type OAuthQuery = ReadonlyMap<string, string>;
 
-/** @throws AppError BAD_REQUEST when one of the names comes twice, or with something behind it, as in `redirect[]` */
+/** @throws AppError BAD_REQUEST when one of the names comes twice, or with a suffix such as `redirect[]` */
 export function readOAuthQuery(url: string, names: readonly string[]): OAuthQuery {
   const question = url.indexOf("?");
   const parameters = new URLSearchParams(question === -1 ? "" : url.slice(question + 1));

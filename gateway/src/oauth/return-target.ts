@@ -22,7 +22,7 @@ const DEFAULT_PREFIX = "/api";
 
 /**
  * @param origins the app's own and ALLOWED_ORIGINS
- * @param prefixes by origin, the one prefix that its app proxies the API below, where it is known
+ * @param prefixes by origin, where it is known: the one prefix under which its app proxies the API
  */
 export function readReturnTarget(
   given: { readonly redirect: string | undefined; readonly cookieBridgePrefix: string | undefined },
@@ -36,7 +36,7 @@ export function readReturnTarget(
     return refused("cookieBridgePrefix: must be one to eight plain path segments, such as /api or /svc/api");
   }
   const { href, origin } = redirect.value;
-  // Whoever begins a sign-in chooses where its code goes: any other path of that origin might be read by somebody else.
+  // Whoever begins a sign-in chooses where its code goes, and another path of that origin might belong to somebody else.
   const only = prefixes.get(origin);
   if (only !== undefined && prefix !== only)
     return refused(`cookieBridgePrefix: must be ${only} for ${origin}, as ALLOWED_ORIGINS says`);
@@ -44,8 +44,8 @@ export function readReturnTarget(
 }
 
 /**
- * The text must begin with an allowed origin, letter by letter, and be of that origin for a URL parser: either alone
- * has been fooled before.
+ * The text must begin with an allowed origin, character by character, and a URL parser must see the same origin: either
+ * check alone has been fooled before.
  */
 export function readRedirect(
   redirect: string | undefined,
@@ -72,7 +72,7 @@ export function readRedirect(
   return { kind: "fine", value: { href, origin } };
 }
 
-/** `..` and the like are of the allowed characters, and mean something to every parser; `auth` would repeat itself. */
+/** `..` and `.` consist of allowed characters but mean something to every parser; `auth` would appear twice. */
 export function isPrefix(text: string): boolean {
   if (text.length > PREFIX_MAX || !PREFIX.test(text)) return false;
   const segments = text.slice(1).split("/");

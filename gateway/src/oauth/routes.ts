@@ -12,7 +12,7 @@ import { startRoute } from "./start-route.js";
 
 export type OAuthRoutesDeps = LinkDeps & CallbackDeps & SetCookiesDeps;
 
-/** Mount it before the proxy. The Authorization header is ignored, but by `link`. */
+/** Mount it before the proxy. Only `link` reads the Authorization header. */
 export function oauthRoutes(deps: OAuthRoutesDeps): Router {
   const router = Router({ caseSensitive: true });
   const { providers } = deps.oauth;

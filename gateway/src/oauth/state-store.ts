@@ -12,7 +12,7 @@ export interface StateStore {
   verify(request: Request, provided?: unknown, meta?: unknown, done?: unknown): void;
 }
 
-/** For the way out. @param begin keeps the flow and gives its state */
+/** For the way to the provider. @param begin stores the flow and returns its state */
 export function startStore(begin: (codeVerifier: string) => Promise<string>): StateStore {
   return {
     store(_request, verifier, _state, _meta, done) {
@@ -26,7 +26,7 @@ export function startStore(begin: (codeVerifier: string) => Promise<string>): St
   };
 }
 
-/** For the way back, when the state has been taken already. */
+/** For the way back, when the state has already been checked and used up. */
 export function returnStore(taken: { readonly state: string; readonly codeVerifier: string }): StateStore {
   return {
     store(_request, _verifier, _state, _meta, done) {

@@ -1,4 +1,4 @@
-// {appUrl}/api/docs: the OpenAPI document as a page, with Swagger UI from this very server (docs/decisions/013).
+// {appUrl}/api/docs: the OpenAPI document as a page, with Swagger UI served from here (docs/decisions/013).
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,7 +39,7 @@ export function docsPage(): Router {
 
 const page: RequestHandler = (request, response) => {
   const [path = ""] = request.originalUrl.split("?");
-  // The page's addresses are relative, for apps that forward it from another prefix.
+  // The page's addresses are relative, for apps that forward it under another prefix.
   if (path.endsWith("/")) return void response.status(308).set("Location", "../docs").end();
   response.set({ "Content-Security-Policy": POLICY, "Cache-Control": "no-cache" });
   response.sendFile("index.html", { root: OWN_FILES, cacheControl: false });

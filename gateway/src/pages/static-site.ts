@@ -7,9 +7,9 @@ import { APP_PAGE_HEADERS } from "../http/security-headers.js";
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
 
 /**
- * A build tool's content hash in the name of code or a font (`main-B4x9f_2a.js`), or a long one in that of anything: such a
- * file never changes. `icon-512x512.png`, `photo-IMG_2024.jpg` and `terms-2024-05-01.pdf` have none; a hash that is not
- * recognised costs a question and nothing else.
+ * A build tool's content hash in the name of code or a font (`main-B4x9f_2a.js`), or a long one in the name of any file: such
+ * a file never changes. `icon-512x512.png`, `photo-IMG_2024.jpg` and `terms-2024-05-01.pdf` have none. A hash that is not
+ * recognised only costs a revalidation.
  */
 const HASHED_NAME =
   /[.-](?:(?=\w*\d)(?=\w*[A-Z])\w{8}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,})\.(?:(?:[cm]?js|css)(?:\.map)?|wasm|woff2?|ttf|otf)$|[.-](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\.\w+$/;
@@ -23,7 +23,7 @@ export function staticSite(appDir: string | undefined): readonly RequestHandler[
   return [appPolicy, wellKnown(appDir), files(appDir), historyFallback(appDir)];
 }
 
-/** RFC 8615: what others ask of every site, the one name with a dot that is public. The rest of them stays hidden. */
+/** RFC 8615: what others may ask of every site. It is the only public name with a dot; all others stay hidden. */
 function wellKnown(appDir: string): RequestHandler {
   return Router({ caseSensitive: true }).use("/.well-known", files(join(appDir, ".well-known")));
 }
@@ -43,7 +43,7 @@ function setCaching(response: Response, path: string): void {
   response.set("Cache-Control", isVersioned ? "public, max-age=31536000, immutable" : "no-cache");
 }
 
-/** An address inside the app, opened directly, is the app. */
+/** An address inside the app that is opened directly gets the app itself. */
 function historyFallback(appDir: string): RequestHandler {
   return (request, response, next) => {
     if (!isNavigation(request)) return next();
@@ -54,8 +54,8 @@ function historyFallback(appDir: string): RequestHandler {
 }
 
 /**
- * A page load names `text/html`; curl, monitors and link checkers take anything. So do scripts of a page, and what it shows, of
- * which a missing one must stay a 404: browsers say that it is no document, and it has a name with a dot.
+ * A page load asks for `text/html`; curl, monitors and link checkers accept anything. So do a page's own requests for scripts
+ * and images, and a missing one must stay a 404: browsers say that it is no document, and its name has a dot.
  */
 function isNavigation({ method, path, headers }: Request): boolean {
   const { accept = "*/*", "sec-fetch-dest": dest = "document" } = headers;

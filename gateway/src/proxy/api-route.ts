@@ -15,10 +15,10 @@ const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
 const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
 
-/** Names the session to end in its body: that of the cookies, which would stay, must not end with it. */
+/** Its body names the session to end. The session of the cookies, which would stay, must not end with it. */
 const WITHOUT_COOKIES = new Set(["/auth/logout"]);
 
-/** The calls of the gateway itself, which no client's call may become. */
+/** The gateway's own calls; no client's call may turn into one. */
 const INTERNAL = /^\/internal(\/|$)/;
 
 export function isClosed({ path }: ApiCall): boolean {

@@ -7,14 +7,14 @@ const MULTIPART_FRAME_BYTES = 64 * 1024;
 /** How large a body may be. */
 export interface BodyLimit {
   readonly bytes: number;
-  /** What is said of one that is larger; names what the settings allow. */
+  /** The message for a larger one; it names what the settings allow. */
   readonly refusal: string;
 }
 
 /**
- * The limit for one request, by what its body is. None for an imported file: the data service refuses one that is
- * too large, for it alone can say how much of it is kept. We hold no more of it than the buffers on the way do, and those
- * may be larger than any margin.
+ * The limit for one request, by what its body is. None for an imported file: the data service refuses one that is too large,
+ * because only it can say how much of it was kept. We hold no more of it than the buffers on the way do, and those may be
+ * larger than any margin.
  */
 export function bodyLimit(
   body: RouteKind,

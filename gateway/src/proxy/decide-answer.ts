@@ -10,8 +10,8 @@ export interface AnswerHead {
 }
 
 /**
- * What is done with an answer: `renew` replaces a token that is no longer accepted, `stream` passes on events without an
- * end of their own, `refuse` passes on nothing of what the data service does not say, `pass` passes on any other one.
+ * What is done with an answer: `renew` replaces a token that is no longer accepted, `stream` passes on an endless stream of
+ * events, `refuse` replaces an error that did not come from the data service, `pass` passes on any other answer.
  */
 export type AnswerDecision = "renew" | "stream" | "refuse" | "pass";
 
@@ -25,8 +25,8 @@ export function decideAnswer(
 }
 
 /**
- * The data service's errors are JSON. Any other one is of what stands before it, a load balancer for example, whose page
- * may tell addresses, and no client can read.
+ * The data service's errors are JSON. Any other error comes from something in front of it, such as a load balancer: its
+ * page may reveal addresses, and no client can read it.
  */
 function isForeign({ statusCode = 0, headers }: AnswerHead): boolean {
   return statusCode >= 400 && !isJson(headers);
@@ -36,9 +36,9 @@ function isJson(headers: IncomingHttpHeaders): boolean {
   return headers["content-type"]?.startsWith("application/json") === true;
 }
 
-/** What is said in the place of such an error. */
+/** What the client is told instead of such an error. */
 export function foreignError({ statusCode, headers }: AnswerHead): AppError {
-  const cause = new Error(`What stands before the data service answered with the status ${statusCode}.`);
+  const cause = new Error(`Something in front of the data service answered with the status ${statusCode}.`);
   if (statusCode === 429 || statusCode === 503) {
     const seconds = Number(headers["retry-after"]);
     const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
@@ -49,8 +49,8 @@ export function foreignError({ statusCode, headers }: AnswerHead): AppError {
 }
 
 /**
- * So that nothing was done: this is said of a token alone, before anything else is looked at (RFC 6750, section 3.1). Others
- * on the way may say the same of a token, but not in the data service's words.
+ * Safe to repeat: the token is checked first, so nothing has been done yet (RFC 6750, section 3.1). Something on the way may
+ * refuse a token as well, but not in the data service's words.
  */
 function refusesToken({ statusCode, headers }: AnswerHead): boolean {
   return (

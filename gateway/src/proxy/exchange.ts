@@ -15,15 +15,15 @@ export interface ExchangeLimits {
   readonly answerTimeoutMs: number;
   readonly lingerMs: number;
   readonly bodyLimit: BodyLimit;
-  /** How long nothing may move of the body, where it has no deadline. */
+  /** How long the body may stand still, where it has no deadline. */
   readonly bodyStallMs: number | undefined;
 }
 
 export interface ExchangeTerms {
   readonly limits: ExchangeLimits;
-  /** Told once how the exchange ended, when the head of the answer is there or there will be none. */
+  /** Called once with how the exchange ended: when the head of the answer is there, or when there will be none. */
   readonly onEnd: (outcome: CallOutcome) => void;
-  /** Replaces the token in the headers of the request; asked once at most. */
+  /** Replaces the token in the headers of the request; called once at most. */
   readonly renew: (() => Promise<void>) | undefined;
   /** Where a whole file is asked for. */
   readonly file: FileRequest | undefined;
@@ -39,7 +39,7 @@ export class Exchange {
   #renew: ExchangeTerms["renew"];
   #isRepeated = false;
   #upstream: ClientRequest | undefined;
-  /** Ends the passing on of the request's body. */
+  /** Stops passing on the request's body. */
   #stopSending: (() => void) | undefined;
   #bodyBytes = 0;
   #settled = false;
@@ -61,7 +61,7 @@ export class Exchange {
     response.once("close", () => this.#settle("cut off"));
   }
 
-  /** Whether to ask once more, which can do no harm: nothing was answered, and the socket was an old one. Once only. */
+  /** Whether to send the request again. Safe once, when a reused socket closed before anything was answered. */
   takeRepeat(): boolean {
     const { method } = this.#request;
     const isRead = method === "GET" || method === "HEAD";
@@ -70,7 +70,7 @@ export class Exchange {
     return isLeft;
   }
 
-  /** Whether there may be a token that is believed, where the one that was sent is not. */
+  /** Whether another token may be accepted where the one that was sent is not. */
   get canRenew(): boolean {
     return this.#renew !== undefined;
   }
@@ -81,17 +81,17 @@ export class Exchange {
     await renew?.();
   }
 
-  /** Whether somebody still waits, and no part of a body has gone already. */
+  /** Whether the client still waits, and no part of a body has been sent yet. */
   get canSendAgain(): boolean {
     return !hasBody(this.#request.headers) && !this.#settled && !this.#response.destroyed;
   }
 
-  /** Of a request without a body nobody awaits the end. */
+  /** A request without a body has no end to wait for. */
   get #isBodyLeft(): boolean {
     return hasBody(this.#request.headers) && !this.#request.readableEnded;
   }
 
-  /** The upstream request has its socket: what it is to carry is sent. */
+  /** The upstream request has its socket: the body can be sent. */
   sending(upstream: ClientRequest): void {
     this.#upstream = upstream;
     if (upstream.socket?.connecting === true) {
@@ -115,18 +115,18 @@ export class Exchange {
       this.fail(new Error(`The data service answered with the status ${status}.`));
       return;
     }
-    // The client has set no condition: a 304 answers ours, and the file that is known is meant.
+    // The client set no condition, so a 304 answers ours: the file is the one that we know.
     const known = status === 304 ? this.#file?.known : undefined;
     try {
       this.#writeHead(known === undefined ? status : 200, { ...answer.headers, ...known?.headers });
     } catch (cause) {
-      // Thrown further, it would reach nobody: this runs in an event of the upstream's socket.
+      // Nobody would catch it: this runs in an event of the upstream's socket.
       this.fail(cause);
       return;
     }
     this.#settle(status);
-    // An upstream that answers early may read no further, and one that refuses does not: what the client still sends
-    // is thrown away.
+    // An upstream that answers early may stop reading, and one that refuses does. What the client still sends is thrown
+    // away.
     if (status >= 400) this.#dropRest();
     else answer.once("end", () => this.#dropRest());
     this.#file?.keep(answer);
@@ -140,7 +140,7 @@ export class Exchange {
   /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
   fail(cause: unknown): void {
     if (this.#settled) return;
-    // A refusal of ours that is the client's fault says nothing of the data service.
+    // A refusal that is the client's fault says nothing about the data service.
     this.#settle(isClientError(cause) ? "cut off" : "failed");
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
@@ -166,19 +166,19 @@ export class Exchange {
     else this.#request.once("end", () => this.#settled || start());
   }
 
-  /** @param isStuck whether nothing that moves is too long; asked again after as long */
+  /** @param isStuck asked whenever nothing has moved for `stallMs`: whether that is too long */
   #watchBody(stallMs: number, isStuck = (): boolean => true): void {
     const stalled = whenLate(stallMs, () => {
       if (!isStuck()) return stalled.restart();
-      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long."));
+      this.fail(new AppError("QUERY_TIMEOUT", "The body stood still for too long."));
     });
     this.#request.on("data", stalled.restart).once("end", stalled.stop);
     this.#response.once("close", stalled.stop);
   }
 
   /**
-   * The client has sent all, and the data service takes no more of it: then the body's deadline is kept, and its end, from
-   * which the answer is waited for, never comes.
+   * For a client that has sent everything while the data service takes no more of it: the body's deadline has been met, but
+   * its end, from which the wait for the answer is measured, never comes.
    */
   #watchTaking(): void {
     this.#watchBody(this.#limits.answerTimeoutMs, () => this.#request.complete);
@@ -210,18 +210,18 @@ export class Exchange {
   #writeHead(status: number, upstream: IncomingHttpHeaders): void {
     const response = this.#response;
     const { vary, ...headers } = clientResponseHeaders(upstream);
-    // Cookies were set on the way here: no cache may keep this answer, whatever the data service thinks of it.
+    // Cookies were set on the way here: no cache may keep this answer, whatever the data service says about it.
     if (response.hasHeader("Set-Cookie")) delete headers["cache-control"];
     response.statusCode = status;
-    // Not Express' `set`, which would add a charset: what the data service says is passed on as it is.
+    // Not Express's `set`, which would add a charset: the data service's headers are passed on as they are.
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (vary !== undefined) response.vary(vary);
   }
 }
 
 /**
- * Acts when a time is over and nothing has come. Node runs its timers before it looks what has come: where it was held up,
- * by others on the machine for instance, that may be there already, so it looks once more.
+ * Acts when a time is over and nothing has come. Node runs its timers before it reads its sockets: if the process was held up,
+ * the data may already be there, so this looks once more.
  */
 function whenLate(milliseconds: number, act: () => void): { restart: () => void; stop: () => void } {
   let lastLook: NodeJS.Immediate | undefined;
@@ -239,10 +239,10 @@ function whenLate(milliseconds: number, act: () => void): { restart: () => void;
 }
 
 /**
- * Hands a body on. One that is here with its head, as most are, is sent as it is: a pipe would take longer than all of
- * the rest.
- * @param onParts told when it comes in parts
- * @returns ends it; what comes after is left to others
+ * Passes a body on. One that came together with its head, as most do, is sent in one piece: a pipe would take longer than
+ * everything else.
+ * @param onParts called when it comes in parts
+ * @returns stops it; what comes after that is left to others
  */
 function passOn(source: IncomingMessage, destination: Writable, onParts?: () => void): () => void {
   const length = Number(source.headers["content-length"]);
@@ -251,7 +251,7 @@ function passOn(source: IncomingMessage, destination: Writable, onParts?: () => 
     if (!destination.destroyed) destination.end(whole);
   };
   const begin = (piece: Buffer): void => {
-    // Whoever listened before may have ended it for this very piece.
+    // An earlier listener may have ended it because of this very piece.
     if (destination.destroyed) return;
     if (piece.length === length) whole = piece;
     else {
@@ -265,16 +265,16 @@ function passOn(source: IncomingMessage, destination: Writable, onParts?: () => 
   return () => source.off("end", end).off("data", begin).unpipe(destination);
 }
 
-/** Some clients send a body right after its head; refused without it, they cost a connection each. */
+/** Some clients send the body right after the head; refusing them before it has come would cost a connection each. */
 const BODY_SOON_MS = 50;
 
-/** Who is refused by the head need not send a body first: it goes ahead of one that is not here soon. */
+/** A client that is refused by its head need not send a body first, so the head goes ahead of a body that is not here soon. */
 function sendHeadSoon(upstream: ClientRequest): void {
   const isDue = (): boolean => !upstream.headersSent && !upstream.destroyed;
   if (isDue()) setTimeout(() => isDue() && upstream.flushHeaders(), BODY_SOON_MS);
 }
 
-/** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */
+/** 304 is an answer; any other 3xx would send us, or the client, to an unchecked address. */
 function isForwardable(status: number): boolean {
   const isRedirect = status >= 300 && status < 400 && status !== 304;
   return status >= 200 && status < 600 && !isRedirect;

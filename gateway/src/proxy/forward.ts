@@ -16,18 +16,18 @@ import { decideAnswer, foreignError } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 import type { FileRequest } from "./recent-files.js";
 
-/** What to ask of the data service, ready made. */
+/** A finished request to the data service. */
 export interface UpstreamRequest {
   readonly pathAndQuery: string;
   readonly headers: IncomingHttpHeaders;
   readonly bodyLimit: BodyLimit;
-  /** Where the answer may take longer than that of other calls. */
+  /** Set where the answer may take longer than for other calls. */
   readonly answerTimeoutMs?: number;
-  /** Where the body has no deadline. */
+  /** Set where the body has no deadline. */
   readonly bodyStallMs?: number;
   /**
-   * Asked once if the data service no longer accepts the token: the headers to ask with instead. By then those of the
-   * request are not the client's.
+   * Called once if the data service no longer accepts the token: returns the headers to ask with instead. By then the
+   * request's own headers are no longer the client's.
    */
   readonly renew?: () => Promise<IncomingHttpHeaders>;
   /** Where a whole file is asked for. */
@@ -36,7 +36,7 @@ export interface UpstreamRequest {
 
 export interface Forward {
   (upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void;
-  /** Ends answers that have no end of their own: streams of events, which their clients ask for again elsewhere. */
+  /** Ends answers that have no end of their own: event streams, whose clients reconnect elsewhere. */
   endStreams(): void;
   /** Lets go of the pooled connections. */
   close(): void;
@@ -86,15 +86,15 @@ class Forwarder {
   }
 
   forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
-    // Who left meanwhile waits for nothing, and nobody would end what is begun for them.
+    // The client has left meanwhile, and nobody would end what is begun for it.
     if (response.destroyed) return;
-    // So many parts of this service, of the library and of Node want to know when it ends.
+    // So many parts of this service, the library and Node listen for its end.
     response.setMaxListeners(MOST_LISTENERS);
     const call = this.#watch("forward", request.method);
     const { renew } = upstream;
     // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
-    // in its `proxyReq` event, would come too late for some of them. So from here on the request has the next one's:
-    // whoever needs the client's has taken them before.
+    // in its `proxyReq` event, would come too late for some of them. So from here on the request has those of the
+    // upstream request; whoever needs the client's has already read them.
     request.url = upstream.pathAndQuery;
     request.headers = { ...upstream.headers, ...call.headers };
     const limits = {
@@ -141,7 +141,7 @@ class Forwarder {
   }
 
   #sendAgain(exchange: Exchange, request: Request): void {
-    // The library listens to both once more, and what it listened with before is still there.
+    // The library adds its listeners to both again, and the former ones are still there.
     for (const emitter of [request, request.res]) emitter?.setMaxListeners(2 * emitter.getMaxListeners());
     this.#send(exchange, request);
   }
@@ -170,11 +170,11 @@ class Forwarder {
 
   /**
    * Replaces a token that is no longer accepted.
-   * @returns whether to ask with the new one; a client whose body was already sent gets the old answer, with the new
-   * cookies
+   * @returns whether to send the request again with the new one; a client whose body was already sent gets the old answer,
+   * with the new cookies
    */
   async #renewed(exchange: Exchange, request: Request, answer: IncomingMessage): Promise<boolean> {
-    // What becomes of this connection by now concerns nobody.
+    // Errors of this connection no longer matter to anybody.
     this.#exchanges.delete(request);
     if (exchange.canSendAgain) await finished(answer.resume());
     await exchange.renew();
@@ -188,7 +188,7 @@ class OpenStreams {
   readonly #open = new Set<Response>();
   #isEnding = false;
 
-  /** @returns false once they are ended: one that begins then would be there when all others have ended */
+  /** @returns false once they have been ended: one that began later would outlive all others */
   keep(response: Response | undefined): boolean {
     if (response === undefined) return true;
     if (this.#isEnding) return false;
@@ -199,19 +199,19 @@ class OpenStreams {
 
   end(): void {
     this.#isEnding = true;
-    // Half an event may have been sent: a client that finds no end of it throws it away.
+    // Half an event may have been sent: a client that does not find its end throws it away.
     for (const response of this.#open) response.destroy();
   }
 }
 
-/** The library would pipe each body, and each request that has none; `Exchange` knows which ways are shorter. */
+/** The library would pipe every body, even of requests that have none; `Exchange` knows shorter ways. */
 class SentElsewhere extends Stream {
   override pipe<T extends NodeJS.WritableStream>(upstream: T): T {
     return upstream;
   }
 }
 
-/** Taken apart once: the library parses the text of an address with each request. */
+/** Parsed once: given a text, the library would parse the address for each request. */
 function targetOf(dataServiceUrl: string) {
   const { protocol, hostname, port } = new URL(dataServiceUrl);
   return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port };

@@ -61,21 +61,21 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
   };
 }
 
-/** What the body is, of all that the route takes. */
+/** Which of the bodies that the route takes this one is. */
 function bodyKind(deps: ProxyDeps, call: ApiCall, request: Request): RouteKind {
   const route = routeKind(call, deps.systemTablePrefix);
   return isSpecialBody(request.headers["content-type"], route) ? route : "json";
 }
 
-/** A file is read as fast as its records are written, however long that takes, as long as it moves. */
+/** A file is read as fast as its records are written, and may take any time as long as something moves. */
 function importTimes({ limits }: ProxyDeps, request: Request) {
   withoutBodyDeadline(request);
   return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
 }
 
 /**
- * Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. The data
- * service does both for imports.
+ * Refuses by `Content-Length` before any other work is done; chunked bodies are counted on their way. For imports the data
+ * service does both.
  */
 function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): BodyLimit {
   const limit = bodyLimit(body, deps);
@@ -93,14 +93,17 @@ interface Acting {
   readonly renew?: () => Promise<Session>;
 }
 
-/** A request that has come, and where its answer goes. */
+/** A request that has arrived, and where its answer goes. */
 interface Arrived {
   readonly request: Request;
   readonly received: Received;
   readonly response: Response;
 }
 
-/** The page is judged twice: before a refresh, that a foreign page may cause nothing; then by the session. */
+/**
+ * The page is checked twice: before a refresh, so that a foreign page cannot trigger one, and again once the session's
+ * origin is known.
+ */
 async function actingFor(
   deps: ProxyDeps,
   call: ApiCall,
@@ -120,7 +123,7 @@ async function actingFor(
   };
   const renewal = renewalFor(body, received.headers);
   const session = judged(await loadSession(deps, credentials, renewal, received, response));
-  // Once the data service has refused the token, new cookies leave with the answer at once: however large the JSON was.
+  // Once the data service has refused the token, the answer and its new cookies leave at once, however large the JSON was.
   const renewable = session.kind === "cookie" && body === "json" ? session.renewable : undefined;
   if (renewable === undefined) return { session };
   return { session, renew: async () => judged(await renewSession(deps, renewable, received, response)) };

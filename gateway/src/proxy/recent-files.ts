@@ -1,4 +1,4 @@
-// Small files that passed by lately, so that their bytes need not come from the data service each time.
+// Keeps small files that were sent lately, so that their bytes need not come from the data service each time.
 //
 // Nothing is answered from here alone: each request goes to the data service with the tag of what is kept. Its 304
 // says that this caller may have the file, and that it is still the same; then the kept bytes are sent
@@ -12,16 +12,16 @@ import type { AnswerHead } from "./decide-answer.js";
 /** Larger ones are never held as a whole, neither here nor in the data service. */
 const LARGEST_BYTES = 256 * 1024;
 const MOST_BYTES = 32 * 1024 * 1024;
-/** What one takes besides its bytes and its address, so that a great many small ones are not forgotten in the sum. */
+/** What a kept file takes besides its bytes and address; counted because it adds up with many small ones. */
 const ENTRY_BYTES = 1024;
-/** Room for an id and what a picture may be asked for. Who asks at greater length makes up parameters. */
+/** Room for an id and all parameters of a picture. A longer address has made-up parameters. */
 const LONGEST_ADDRESS = 300;
-/** What may be held of answers that have not ended, where clients read slowly. */
+/** What unfinished answers may hold together, while clients read slowly. */
 const MOST_UNENDED_BYTES = 8 * 1024 * 1024;
 
 const FILE = /^\/assets\/[^/]+$/;
 
-/** What a client asks with these is judged by the data service, on the client's own terms. */
+/** A client that sends one of these sets conditions of its own, which the data service judges. */
 const CONDITIONS = [
   "if-match",
   "if-modified-since",
@@ -34,7 +34,7 @@ const CONDITIONS = [
 /** A file that was sent once. */
 export interface RecentFile {
   readonly etag: string;
-  /** What a 304 leaves out: it says all else anew. */
+  /** The headers that a 304 leaves out; it brings all others itself. */
   readonly headers: { readonly "content-type": string; readonly "content-length": string };
   readonly body: Buffer;
 }
@@ -42,7 +42,7 @@ export interface RecentFile {
 /** A request for a file: what is known of it, and where its answer goes. */
 export interface FileRequest {
   readonly known: RecentFile | undefined;
-  /** Keeps the answer, where it is one to be kept, as soon as all of it has passed by. */
+  /** Keeps the answer, if it qualifies, as soon as all of it has been sent. */
   keep(answer: FileAnswer): void;
 }
 
@@ -51,7 +51,7 @@ export type FileAnswer = AnswerHead & Readable;
 
 /**
  * @param mostBytes what all of them may take together
- * @returns asks for a request's file; undefined for whatever is no request for a whole file
+ * @returns finds a request's file; undefined for anything that is no request for a whole file
  */
 export function keepRecentFiles(mostBytes = MOST_BYTES) {
   const recent = new LRUCache<string, RecentFile>({
@@ -85,7 +85,7 @@ export function keepRecentFiles(mostBytes = MOST_BYTES) {
 
 export type FindFile = ReturnType<typeof keepRecentFiles>;
 
-/** Copies: a piece may be a part of a larger buffer, which would stay with it. So would a buffer of Node's pool. */
+/** Copies, because a piece may be part of a larger buffer, or of Node's pool, which would then stay in memory. */
 function collect(answer: Readable, bytes: number, keep: (body: Buffer) => void): void {
   const body = Buffer.allocUnsafeSlow(bytes);
   let filled = 0;

@@ -1,4 +1,4 @@
-// The header set of an upstream request: an allow list of the client's, then our own. Pure.
+// The header set of an upstream request: those of the client's that are on an allow list, then our own. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { isQueryByPost } from "@portico/shared/method-override";
 

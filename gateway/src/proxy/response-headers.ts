@@ -1,4 +1,4 @@
-// The header set of a forwarded answer: an allow list of the data service's. Pure.
+// The header set of a forwarded answer: those of the data service's that are on an allow list. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 
 /** Everything else stays behind: cookies, software names, hop-by-hop headers, CORS, unknown ones. */

@@ -2,13 +2,13 @@
 import { matchedRoute } from "@portico/shared/metrics";
 import type { Request } from "express";
 
-/** First words below `/api` that are no table. */
+/** First words below `/api` that name no table. */
 const ROOMS = ["auth", "me", "metadata", "assets", "internal", ".well-known"];
 
 const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id}/{part}"];
 
 /**
- * What the data service makes of a call is for its own metrics to say; here only the shape of the address counts.
+ * The data service's own metrics say what became of a call; here only the shape of its address counts.
  * @param path as the client wrote it, without its query
  */
 export function routePattern(path: string): string {

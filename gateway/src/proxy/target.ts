@@ -12,7 +12,7 @@ const API = /^\/api(?<path>\/[^?#\\]+)(?<query>\?[^#]*)?$/;
 
 /**
  * @param url as `checkRequestLine` left it
- * @returns undefined when it is no call below `/api/`
+ * @returns undefined for anything that is not below `/api/`
  */
 export function readTarget(url: string): Target | undefined {
   const parts = API.exec(url)?.groups;

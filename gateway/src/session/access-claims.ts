@@ -1,4 +1,4 @@
-// Access token -> the claims the gateway plans by. It verifies nothing: the data service does.
+// Access token -> the claims the gateway plans by. It verifies nothing; the data service does.
 import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 

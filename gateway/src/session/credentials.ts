@@ -16,12 +16,12 @@ export function credentialsOf(request: Request): Credentials {
   return { ...headerOf(request), cookies: sessionCookiesOf(request) };
 }
 
-/** Those of a request whose cookies don't count. */
+/** The same for a request whose cookies don't count. */
 export function headerOf(request: Request): Credentials {
   return { authorization: headerLines(request, "authorization"), cookies: { kind: "none" } };
 }
 
-/** Whether the request would act by cookies: then the page it comes from matters. */
+/** Whether the request would act by its cookies; then it matters which page it comes from. */
 export function reliesOnCookies(credentials: Credentials): boolean {
   return credentials.authorization.length === 0 && credentials.cookies.kind !== "none";
 }

@@ -7,13 +7,13 @@ export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
   | { readonly kind: "bearer"; readonly authorization: string }
   | ({ readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined } & Renewable)
-  /** Only the refresh tells for which origin the session is: its cookies' spelling is to be judged by that. */
+  /** Only the refresh reveals the session's origin, by which the spelling of its cookies is then judged. */
   | ({ readonly kind: "refresh"; readonly refreshToken: string } & Renewable)
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
   | { readonly kind: "reject" };
 
-/** What cookies offer for another access token. */
+/** What the cookies hold to get another access token with. */
 export interface Renewable {
   readonly refreshToken: string | undefined;
   readonly spelling: Spelling;
@@ -41,8 +41,8 @@ export function decideSession(credentials: Credentials, appUrl: string, now: Dat
 }
 
 /**
- * 30 s, but never more than half the token's life: with a life under 60 s every single request would
- * refresh otherwise.
+ * 30 s, but never more than half the token's life: otherwise every single request would refresh a token that lives less
+ * than 60 s.
  */
 function expiryMargin({ issuedAtMs, expiresAtMs }: AccessClaims): number {
   if (issuedAtMs === undefined) return EXPIRY_MARGIN_MS;

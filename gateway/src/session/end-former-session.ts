@@ -11,7 +11,7 @@ export interface EndFormerSessionDeps {
   readonly logger: Logger;
 }
 
-/** Ends the session of the request's cookies, if any; failing at that fails no sign-in. */
+/** Ends the session of the request's cookies, if any. A failure to do so does not stop the sign-in. */
 export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
   const { cookies } = credentialsOf(request);
   if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;

@@ -14,7 +14,7 @@ import { decideSession, type Renewable } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
-/** Who a request acts for, as far as the gateway knows: it passes tokens on and judges none. */
+/** Who a request acts for, as far as the gateway knows; it passes tokens on without checking them. */
 export type Session =
   | { readonly kind: "anonymous" }
   | { readonly kind: "bearer"; readonly authorization: string }
@@ -37,8 +37,8 @@ export interface LoadSessionDeps {
 /**
  * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused. Leaves them
  * alone when it borrows: by the time of the answer the browser may have newer ones.
- * @throws AppError INVALID_TOKEN for two Authorization headers, BAD_GATEWAY when a refresh is needed and the
- * data service can not be reached; the cookies stay then
+ * @throws AppError INVALID_TOKEN for two Authorization headers, BAD_GATEWAY when a refresh is needed and the data service
+ * can not be reached; the cookies stay then
  */
 export async function loadSession(
   deps: LoadSessionDeps,
@@ -64,8 +64,8 @@ export async function loadSession(
 }
 
 /**
- * The session that cookies stand for when their access token is none, or none any more. Sets the new cookies on this
- * response, or clears those that no session is behind. Does neither for a client that has left.
+ * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
+ * cookies that have no session behind them. Does neither for a client that has left.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -74,7 +74,7 @@ export async function renewSession(
   { headers, caller }: Received,
   response: Response,
 ): Promise<Session> {
-  // The session would move on, and its new cookies reach nobody.
+  // The token would be rotated, and the new cookies would reach nobody.
   if (response.destroyed) return { kind: "anonymous" };
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
@@ -83,7 +83,7 @@ export async function renewSession(
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
   if (session.kind === "cookie") {
-    // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
+    // The browser behind an app that forwards to us is on that app's origin: its scheme decides the spelling.
     writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
   }
   return session;

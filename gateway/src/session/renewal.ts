@@ -8,12 +8,12 @@ export type Renewal =
   /** An access token for this request alone: the session stays, and the answer sets no cookies. */
   | "borrow";
 
-/** A body that is no larger has come at once, or soon. */
+/** A body up to this size arrives almost at once. */
 const SOON_BYTES = 64 * 1024;
 
 /**
- * Cookies leave with the head of an answer, and that of a file, or of much JSON on a slow line, comes when all of it has been
- * read. Until then the browser would use replaced tokens, which is what a thief does.
+ * Set-Cookie travels in the response headers; for an upload, or a large JSON body on a slow line, those are sent only after
+ * the whole body has been read. Until then the browser would use replaced tokens, as a thief does.
  */
 export function renewalFor(body: RouteKind, headers: IncomingHttpHeaders): Renewal {
   const { "content-length": length = "0", "transfer-encoding": coding } = headers;

@@ -29,14 +29,14 @@ export type SessionName =
   | { readonly accessToken: string }
   | { readonly authorization: string };
 
-/** Every method throws AppError BAD_GATEWAY when the data service can not be reached or makes no sense. */
+/** Every method throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no sense. */
 export interface AuthClient {
   /** @param origin the web origin the session is for; undefined when no browser asks */
   logIn(body: unknown, origin: string | undefined, caller: Caller): Promise<LoginResult>;
   refresh(refreshToken: string, caller: Caller): Promise<RefreshResult>;
   /**
-   * Resolves for unknown sessions of cookies, too: there is nothing left to end. A header that proves nobody names a
-   * session that may well live on, so its refusal is thrown; as is FORBIDDEN, when the session was made for another page.
+   * Resolves for unknown sessions of cookies, too: there is nothing left to end. The session behind a header that is refused
+   * may well live on, so that refusal is thrown, and so is FORBIDDEN when the session was made for another page.
    * @param page the origin of the page that asks, where cookies name the session; undefined when no browser asks
    */
   logOut(session: SessionName, page: string | undefined, caller: Caller): Promise<void>;
@@ -57,10 +57,10 @@ export interface Answer {
   readonly retryAfter: string | null;
 }
 
-// What the data service itself says, by its codes: whoever stands before it may refuse with a 400, 401 or 403 as well, and
-// nobody is signed out by that.
+// Only the data service's own codes count: something in front of it may answer 400, 401 or 403 as well, and that must sign
+// nobody out.
 
-/** What is no refresh token, or none any more; the latter of the two is too malformed to be one of ours. */
+/** Codes for a token that is not, or no longer, valid; VALIDATION_ERROR means it is too malformed to be ours. */
 const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALIDATION_ERROR"]);
 
 /** Makes the client. Redirects are never followed. */
@@ -91,7 +91,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
         ...pageHeader(page),
         ...headers,
       });
-      // A page of something in between says 200 as well: the session would live on, with nothing left to end it.
+      // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
       if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
       if (!namesNoSession(refusal, session)) throw refusal;
@@ -118,7 +118,7 @@ function namesNoSession(refusal: AppError, session: SessionName): boolean {
   return !("authorization" in session) && isAboutToken(refusal);
 }
 
-/** For which web origin the tokens are kept in cookies. */
+/** Names the web origin for which the tokens are kept in cookies. */
 function pageHeader(origin: string | undefined): Record<string, string> {
   return origin === undefined ? {} : { "X-Portico-Origin": origin };
 }
@@ -158,7 +158,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Without members for what is no object. */
+/** The body as an object; empty if it is none. */
 function bodyOf({ body }: Answer): Readonly<Record<string, unknown>> {
   return typeof body === "object" && body !== null ? { ...body } : {};
 }

@@ -1,5 +1,5 @@
-// The gateway's calls in its own name: begin a flow, take it, sign in, redeem, borrow an access token. Each carries its
-// own assertion.
+// The gateway's calls in its own name: begin a flow, take it, sign in, redeem, borrow an access token. Each carries an
+// assertion of its own.
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";
 import {
@@ -26,7 +26,7 @@ export interface IdentityClient {
   takeFlow(wish: TakeFlow, caller: Caller): Promise<Flow | undefined>;
   signIn(signIn: SignIn, caller: Caller): Promise<SignInAnswer>;
   redeem(wish: Redeem, caller: Caller): Promise<RedeemAnswer>;
-  /** An access token that moves its session on by nothing; undefined where a refresh would be refused. */
+  /** An access token obtained without rotating the refresh token; undefined where a refresh would be refused. */
   borrowAccessToken(refreshToken: string, caller: Caller): Promise<string | undefined>;
 }
 
@@ -57,7 +57,7 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
   return {
     async startFlow(flow, caller) {
       const answer = await post(INTERNAL_PATHS.startFlow, flow, caller);
-      // Nothing to read, but the answer of something in between stores no flow.
+      // There is nothing to read, but something in between that answered for the data service has stored no flow.
       if (typeof answer.body !== "object" || answer.body === null) throw senseless(answer);
     },
     async takeFlow(wish, caller) {

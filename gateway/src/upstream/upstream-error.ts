@@ -4,8 +4,8 @@ import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 
 /**
- * Keeps code, messages and details, drops path, time and everything unknown. A token that is refused is one that the client
- * has sent to us as a Bearer token: we owe it the challenge.
+ * Keeps code, messages and details; drops path, time and everything unknown. If a token is refused, the client sent it to us
+ * as a Bearer token, so we owe it the challenge.
  * @param retryAfter the `Retry-After` header of the answer
  * @returns undefined when the body is not the contract's error shape
  */

@@ -10,13 +10,13 @@ const CALL_KINDS = ["forward", "own"] as const;
 
 export type CallKind = (typeof CALL_KINDS)[number];
 
-/** Of the series by how a call ended, which all begin at zero; see `countBy` in shared/metrics. */
+/** The label values for how a call ended. All series begin at zero; see `countBy` in shared/metrics. */
 const RESULTS = ["2xx", "3xx", "4xx", "5xx", "failed", "cut off"];
 
 export interface WatchedCall {
-  /** Go along with the call. */
+  /** To send with the call. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Once: the head of the answer is there, or there will be none. */
+  /** Called once: when the head of the answer is there, or when there will be none. */
   end(outcome: CallOutcome): void;
 }
 
@@ -51,7 +51,7 @@ function makeDuration(registry: Registry) {
   return duration;
 }
 
-/** A `fetch` whose calls are watched. */
+/** A `fetch` whose calls are measured and traced. */
 export function watchedFetch(watch: WatchCall): typeof fetch {
   return async (input, init = {}) => {
     const call = watch("own", init.method ?? "GET");

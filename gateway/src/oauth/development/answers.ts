@@ -33,7 +33,7 @@ function accessTokenOf(url: string, init: RequestInit): string {
 }
 
 function profileOf({ email, name, emailVerified }: Person, provider: Provider | string | undefined): object {
-  // The same address is the same account, as long as it is typed alike.
+  // The same address is the same account, as long as it is typed the same way.
   const id = `dev-${createHash("sha256").update(email).digest("hex").slice(0, 16)}`;
   return provider === "google"
     ? { sub: id, email, email_verified: emailVerified, name }

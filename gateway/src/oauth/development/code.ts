@@ -13,7 +13,7 @@ interface Sealed extends Person {
   readonly expiresAt: number;
 }
 
-/** Nothing is kept, so the page and the callback may meet different gateways. */
+/** Nothing is stored, so page and callback may be served by different gateways. */
 export interface DevelopmentCodes {
   write(person: Person, codeChallenge: string, now: Date): string;
   /** Undefined for everything else, and after a minute. */
@@ -21,7 +21,7 @@ export interface DevelopmentCodes {
 }
 
 const LIFETIME_MS = 60_000;
-/** In base64 they would begin like a token, which no address may carry: whoever looks for tokens there finds none. */
+/** Not base64: such codes would begin like a token, which no address may carry, and a scan for tokens would find them. */
 const CODING = "hex";
 
 export function makeDevelopmentCodes(serviceSecret: string): DevelopmentCodes {

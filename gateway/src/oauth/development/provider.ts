@@ -1,4 +1,4 @@
-// When the development provider stands in, and for which addresses the strategies take it.
+// When the development provider stands in for the real ones, and the addresses under which the strategies reach it.
 import type { EnvReader } from "@portico/shared/env";
 import { PROVIDERS, type Provider } from "@portico/shared/oauth";
 import { isLoopback } from "../../secure-address.js";

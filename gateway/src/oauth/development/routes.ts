@@ -77,7 +77,7 @@ function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provide
   return (request, response) => {
     requirePage(request, [appUrl]);
     const form = formOf(request);
-    // As with a real provider: the registered address, exactly.
+    // As with a real provider: exactly the registered address.
     const callback = `${appUrl}/api/auth/${provider}/callback`;
     if (form("redirect_uri") !== callback)
       throw new AppError("BAD_REQUEST", "redirect_uri: is not registered.");

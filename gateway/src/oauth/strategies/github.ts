@@ -1,4 +1,4 @@
-// GitHub: the user, and their addresses from a call of its own; the public one of the profile proves nothing.
+// GitHub: the user, and their addresses from a separate call; the public address of the profile proves nothing.
 import { Strategy } from "passport-github2";
 import { type ProviderRow, rawProfile, record, type Setup, subjectOf, textOrNull } from "./strategy.js";
 import { limitRequests } from "./transport.js";
@@ -42,7 +42,7 @@ export const github: ProviderRow = {
   },
 };
 
-/** Only the primary one: the others may be old, or somebody else's by now. */
+/** Only the primary one: the others may be old, or belong to somebody else now. */
 function primaryEmail(emails: unknown): { email: string | null; emailVerified: boolean } {
   const rows: readonly unknown[] = Array.isArray(emails) ? emails : [];
   const primary = rows.map(record).find((row) => row.primary === true);

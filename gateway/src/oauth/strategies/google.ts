@@ -19,7 +19,7 @@ class GoogleStrategy extends Strategy {
       },
       (_accessToken, _refreshToken, profile, done) => done(null, profile),
     );
-    // By default the access token would stand in the address.
+    // By default the access token would be sent in the address.
     this._oauth2.useAuthorizationHeaderforGET(true);
     limitRequests(this._oauth2, transport);
   }

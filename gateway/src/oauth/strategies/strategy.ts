@@ -32,7 +32,7 @@ export type Outcome =
 
 type Handler = (request: Request, response: ServerResponse, next: () => void) => void;
 
-/** Lets Passport run a strategy, and tells what came of it. What is answered is the route's to say. */
+/** Lets Passport run a strategy and tells what came of it. The route decides what to answer. */
 export function runStrategy(
   row: ProviderRow,
   setup: Omit<Setup, "transport"> & { readonly transport: Omit<Transport, "fail"> },
@@ -49,7 +49,7 @@ export function runStrategy(
         else fail(new Error("the strategy refused", { cause: challenge }));
       };
       const handle: Handler = passport.authenticate(strategy, { session: false }, done);
-      // Only what was checked: on an `error` a strategy would answer before it looks at the state.
+      // Only parameters that were checked: given an `error`, a strategy would answer before it looks at the state.
       Object.defineProperty(request, "query", { value: query, configurable: true });
       const answer = answerWithRedirect(request, (url) => resolve({ kind: "redirect", url }));
       handle(request, answer, () => fail(new Error("the strategy passed")));
@@ -59,11 +59,11 @@ export function runStrategy(
   });
 }
 
-/** For Passport to write a redirect to, which goes nowhere: the answer also sets a cookie, and may be JSON. */
+/** Passport writes its redirect to this and it goes nowhere: the real answer also sets a cookie, and may be JSON. */
 function answerWithRedirect(request: IncomingMessage, redirect: (url: string) => void): ServerResponse {
   const answer = new ServerResponse(request);
   let url = "";
-  // Its own would throw over an address that can't stand in a header, where nobody listens.
+  // The original would throw for an address that can't be a header's value, where nobody could catch it.
   answer.setHeader = (name, value) => {
     if (name === "Location") url = String(value);
     return answer;

@@ -1,4 +1,4 @@
-// How a strategy talks to its provider: with a time budget and a size limit, which the library has not.
+// How a strategy talks to its provider: with a time budget and a size limit, which the library lacks.
 import https from "node:https";
 
 /** What asks a provider; the development provider puts itself in its place. */
@@ -8,7 +8,7 @@ export interface Transport {
   readonly fetch: ProviderFetch;
   /** Ends all calls of this sign-in together. */
   readonly signal: AbortSignal;
-  /** Told of everything that would otherwise be thrown where nobody listens. */
+  /** Gets every error that would otherwise be thrown where nobody can catch it. */
   fail(cause: unknown): void;
 }
 
@@ -44,7 +44,7 @@ export function limitRequests(oauth2: object, transport: Transport): void {
         },
         (cause: unknown) => transport.fail(new ProviderUnavailable("no answer", { cause })),
       )
-      // A strategy that throws over an answer it did not expect does so in here.
+      // A strategy that stumbles over an unexpected answer throws in here.
       .catch(transport.fail);
   };
   Object.assign(oauth2, { _executeRequest: execute });
@@ -66,7 +66,7 @@ async function ask(
     method,
     headers: Object.fromEntries(lines.map(([name, value]) => [name, String(value)])),
     ...(typeof body === "string" && body !== "" ? { body } : {}),
-    // A provider does not redirect these, and the client secret goes nowhere else.
+    // A provider does not redirect these calls, and the client secret must go nowhere else.
     redirect: "error",
     signal,
   });
