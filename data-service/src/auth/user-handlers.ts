@@ -2,11 +2,11 @@
 import type { Request, Response } from "express";
 import { requireField } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { idsOf, idText } from "../catalog/record-ids.js";
 import { principalOf } from "../http/authenticate.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
-import { idsOf, idText } from "../mongo/record-store.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import { type RemoveRequest, remove } from "../records/delete/remove.js";
 import { findTable, parseId } from "../records/find-table.js";

@@ -41,6 +41,19 @@ export const OWN_FIELDS = {
   contentAt: { name: "_contentAt" },
 } as const satisfies Readonly<Record<string, OwnField>>;
 
+/** How often a record was changed; not there before the first time. */
+export const VERSION_FIELD = OWN_FIELDS.version.name;
+/**
+ * How many of those changes no request for the record has made: links that were moved from their other side or let go, and
+ * its deletion where it is kept. Not there before the first.
+ */
+export const MOVES_FIELD = OWN_FIELDS.moves.name;
+/** Says whose turn it is to change the record. */
+export const TURN_FIELD = OWN_FIELDS.turn.name;
+/** The key of a file's content, and since when the file has it. */
+export const CONTENT_KEY = OWN_FIELDS.contentKey.name;
+export const CONTENT_AT = OWN_FIELDS.contentAt.name;
+
 export function isOwnField(field: string): boolean {
   return Object.values<OwnField>(OWN_FIELDS).some((own) =>
     "name" in own ? field === own.name : field.startsWith(own.prefix),

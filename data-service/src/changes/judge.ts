@@ -2,10 +2,9 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { idText } from "../catalog/record-ids.js";
 import type { Entry } from "../journal/entry.js";
-import { RecordTooLarge } from "../mongo/driver-errors.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
-import { idText } from "../mongo/record-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
@@ -21,6 +20,7 @@ import { Remembered } from "../records/read/remembered.js";
 import { inRoom, NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
+import { RecordTooLarge } from "../store-refusals.js";
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
 

@@ -3,7 +3,7 @@ import type { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
+import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
 import type { Principal } from "../principal.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";

@@ -1,8 +1,8 @@
 // POST /svc_file and PATCH /svc_file/{id} with a file: who may → bytes → what they are → record → former bytes.
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
+import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
 import { principalOf, renewPrincipal } from "../http/authenticate.js";
-import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import type { StampValues } from "../records/body/write-plan.js";

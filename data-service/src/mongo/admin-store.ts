@@ -1,8 +1,8 @@
 // Who is left when a root admin goes: asked in a turn that every record has which the answer rests on (see lock).
 import { type Db, ObjectId } from "mongodb";
+import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
-import { TURN_FIELD } from "./lock.js";
 import { userCollection } from "./user-store.js";
 
 export type AdminStore = Pick<UserHooksDeps, "takeTurn">;

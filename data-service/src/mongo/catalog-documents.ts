@@ -2,9 +2,9 @@
 // `_changes`. A number counts all changes, in one document with the lock that lets one change at a time be made.
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { ChangeDocument } from "./change-store.js";
-import { VERSION_FIELD } from "./record-store.js";
 
 /** A definition as stored: the record `svc_table` serves, plus what is ours. */
 export interface TableDocument extends Omit<TableDefinition, "id"> {

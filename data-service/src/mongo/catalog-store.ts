@@ -2,6 +2,7 @@
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { LatestChange } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { Noted } from "../schema/dead-instances.js";
 import {
   type ChangeProgress,
@@ -11,7 +12,6 @@ import {
   type VersionDocument,
 } from "./catalog-documents.js";
 import { isDuplicate } from "./driver-errors.js";
-import { VERSION_FIELD } from "./record-store.js";
 import { IS_DEFINITION, settle } from "./settle-catalog.js";
 
 /** The number of changes so far, and what goes with it. */

@@ -1,11 +1,7 @@
 // Which contents are bytes of a file or of a picture made from it, and which are being added or removed.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
-import { OWN_FIELDS } from "../catalog/own-fields.js";
-
-/** Fields of a file's record that are no columns: which content it has, and since when. */
-export const CONTENT_KEY = OWN_FIELDS.contentKey.name;
-export const CONTENT_AT = OWN_FIELDS.contentAt.name;
+import { CONTENT_KEY } from "../catalog/own-fields.js";
 
 /** A content that no record may name yet, or none any more. Whoever works on it renews its lease. */
 interface PendingDocument {

@@ -8,9 +8,10 @@ import {
   MongoServerError,
   MongoSystemError,
 } from "mongodb";
-import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
+import { memberIn, type Table } from "../catalog/catalog.js";
+import { keyName } from "../catalog/index-names.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
-import { keyName } from "./index-names.js";
+import { RecordTooLarge, Taken, tookTooLong } from "../store-refusals.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
@@ -133,21 +134,6 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   return error;
 }
 
-/** The refusal of a read one of whose records is larger than the database can hold. */
-export class RecordTooLarge extends AppError {
-  constructor(cause?: unknown) {
-    const message =
-      "The answer holds a record with more than 16 MB; ask for fewer fields or related records.";
-    super("BAD_REQUEST", { message, cause });
-  }
-}
-
-/** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
-export function tookTooLong(cause?: unknown): AppError {
-  const message = "The query took too long; filter by fewer records or by an indexed column.";
-  return new AppError("QUERY_TIMEOUT", { message, cause });
-}
-
 function tooDeep(cause: unknown): AppError {
   const message =
     "The query, with the rules for what it asks, goes through more relations than the database takes; ask for fewer levels.";
@@ -201,35 +187,6 @@ export function isAgainstValidator(error: unknown): boolean {
 /** Is this a lost race for a unique value? */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
-}
-
-/**
- * Something unique is taken. As the database refuses it, everything that is unique together is named;
- * `records/write/tell-taken` reduces that to what the caller may know.
- */
-export class Taken extends AppError {
-  readonly table: Table | undefined;
-  readonly members: readonly (Column | Relation)[];
-
-  /** @param table undefined if not even its name may be told */
-  constructor(table: Table | undefined, members: readonly (Column | Relation)[], cause: unknown) {
-    const names = members.map(({ name }) => name);
-    const message = takenText(table, names);
-    if (names.length === 0) super("CONFLICT", { message, cause });
-    else super("DUPLICATE_RESOURCE", { message, details: { fields: names }, cause });
-    this.table = table;
-    this.members = members;
-  }
-}
-
-/** The words for something unique that is taken. @param names none where none of them is to be told, or there is none */
-export function takenText(table: Table | undefined, names: readonly string[]): string {
-  if (table === undefined) return "A record exists already that one of these must differ from.";
-  if (names.length > 0)
-    return `${names.join(", ")}: a record of "${table.name}" with this value exists already`;
-  return table.singleton
-    ? `"${table.name}" holds a single record, and it exists already.`
-    : `A record of "${table.name}" exists already that this one must differ from.`;
 }
 
 function duplicate(error: MongoServerError, table: Table): AppError {

@@ -8,7 +8,6 @@ import { randomUUID } from "node:crypto";
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
-import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { until } from "../until.js";
 import { isDuplicate } from "./driver-errors.js";
 
@@ -20,9 +19,6 @@ const LOOK_MS = 20;
 
 /** Runs a task alone. @param task is given its turn, a name that no other has */
 export type Lock = <Result>(task: (turn: string) => Promise<Result>) => Promise<Result>;
-
-/** The field of a record that says whose turn it is to change it. */
-export const TURN_FIELD = OWN_FIELDS.turn.name;
 
 interface LockDocument {
   readonly _id: string;

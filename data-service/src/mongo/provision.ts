@@ -3,9 +3,9 @@ import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
+import { builtBy, OUR_PREFIX } from "../catalog/index-names.js";
 import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
-import { builtBy, OUR_PREFIX } from "./index-names.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;

@@ -11,19 +11,15 @@ import type {
   UpdateFilter,
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import { OWN_FIELDS } from "../catalog/own-fields.js";
+import type { Stored } from "../catalog/column-types.js";
+import { MOVES_FIELD, VERSION_FIELD } from "../catalog/own-fields.js";
+import { idText } from "../catalog/record-ids.js";
 import { getOrMake } from "../get-or-make.js";
+import { idsPipeline } from "../query/lower/by-ids.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import {
-  asRefusal,
-  isInterrupted,
-  isLost,
-  isTypeMismatch,
-  refuseTooLarge,
-  tookTooLong,
-} from "./driver-errors.js";
+import { tookTooLong } from "../store-refusals.js";
+import { asRefusal, isInterrupted, isLost, isTypeMismatch, refuseTooLarge } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
@@ -50,24 +46,6 @@ export interface ReadLimits {
   readonly signal: AbortSignal;
 }
 
-/** An id as the text that stands for it in messages and comparisons. */
-export function idText(table: Table, id: unknown): string {
-  return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
-}
-
-/** The ids of documents as they were read. */
-export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[] {
-  const row = COLUMN_TYPES[table.idColumn.type];
-  return documents.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
-}
-
-/** How often a record was changed; not there before the first time. */
-export const VERSION_FIELD = OWN_FIELDS.version.name;
-/**
- * How many of those were no change of the record by a request for it: links that were moved from their other side or let
- * go, and its deletion where it is kept. Not there before the first.
- */
-export const MOVES_FIELD = OWN_FIELDS.moves.name;
 /** For updates that are pipelines. */
 export const NEXT_VERSION = oneMore(VERSION_FIELD);
 const NEXT_MOVE = { ...NEXT_VERSION, ...oneMore(MOVES_FIELD) };
@@ -494,17 +472,6 @@ export class RecordStore {
       throw asRefusal(error, table);
     }
   }
-}
-
-/** A single id is found without planning a query. */
-export function idsFilter(ids: readonly Stored[]): Document {
-  const [only, ...others] = ids;
-  return only !== undefined && others.length === 0 ? { _id: { $eq: only } } : { _id: { $in: [...ids] } };
-}
-
-/** The documents with these ids. @param fields a projection */
-export function idsPipeline(ids: readonly Stored[], fields: Document): Stage[] {
-  return [{ $match: idsFilter(ids) }, { $project: fields }];
 }
 
 /** An import may have brought the greatest number that there is. */

@@ -1,7 +1,7 @@
 // Carries what the latest number of the catalog puts into use over into `svc_table`.
 import { type Collection, ObjectId } from "mongodb";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { CatalogCollections, TableDocument } from "./catalog-documents.js";
-import { VERSION_FIELD } from "./record-store.js";
 
 /** Everybody may do it, and doing it twice changes nothing. */
 export async function settle(collections: CatalogCollections): Promise<void> {

@@ -6,7 +6,8 @@ import { isObject, type Json } from "@portico/shared/json";
 import { normalizeEmail } from "../auth/email.js";
 import { type Column, requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { type Lock, TURN_FIELD } from "../mongo/lock.js";
+import { TURN_FIELD } from "../catalog/own-fields.js";
+import type { Lock } from "../mongo/lock.js";
 import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "./body/write-plan.js";
 

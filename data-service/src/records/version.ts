@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
-import { VERSION_FIELD } from "../mongo/record-store.js";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";

@@ -7,6 +7,7 @@ import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js"
 import { convertValue } from "../catalog/convert.js";
 import type { Fill, Restore } from "../catalog/fills.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { idText } from "../catalog/record-ids.js";
 import {
   isMade,
   linkRestorer,
@@ -17,7 +18,6 @@ import {
 } from "../catalog/restore-value.js";
 import type { Question, Risk } from "../catalog/risks.js";
 import { brokenRules } from "../catalog/rules.js";
-import { idText } from "../mongo/record-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Found } from "../mongo/table-questions.js";
 import type { Report } from "../mongo/table-writes.js";

@@ -1,8 +1,8 @@
 // Asks a table's records about a list of links that a change takes away, or makes a single link of.
 import { type Relation, relationIn, type Table, targetOf } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { idText } from "../catalog/record-ids.js";
 import { linksIn } from "../catalog/restore-value.js";
-import { idText } from "../mongo/record-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import { EXAMPLES, type Found } from "../mongo/table-questions.js";
 import type { Plan } from "./plan-change.js";

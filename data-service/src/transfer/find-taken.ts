@@ -4,10 +4,10 @@ import { type Column, memberIn, type Relation, type Table } from "../catalog/cat
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
-import { takenText } from "../mongo/driver-errors.js";
 import { broughtId, type WritePlan } from "../records/body/write-plan.js";
 import { stateCondition } from "../records/delete/kept.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import { takenText } from "../store-refusals.js";
 import { uniqueKey } from "./unique-key.js";
 
 /** The unique values seen so far, each with the line that has it. */

@@ -192,17 +192,31 @@ function onField(predicate: AuthorizedPredicate, field: string): AuthorizedPredi
 }
 
 /**
- * Fetches one record that decides the question. To-many and bare existence are two-valued: false is "none found".
- * To-one is three-valued: false needs a record that makes the inner predicate false.
+ * Which truth of the inner predicate has to be asked for. To-many and bare existence are two-valued: false is "none
+ * found". To-one is three-valued: false and unknown must be told apart.
  */
+export function askedTruth(predicate: Relational, wanted: boolean): boolean {
+  return wanted || predicate.kind === "exists" || predicate.relation.many;
+}
+
+/** What a related record must satisfy to decide the question. */
+export function deciding(predicate: Relational, wanted: boolean): AuthorizedPredicate {
+  const where: AuthorizedPredicate = predicate.kind === "exists" ? { kind: "always" } : predicate.where;
+  return askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
+}
+
+/** Does a related record that decides the question make the predicate as it is wanted, and not the opposite? */
+export function isFoundWanted(predicate: Relational, wanted: boolean): boolean {
+  return wanted || !askedTruth(predicate, wanted);
+}
+
+/** Fetches one record that decides the question. */
 function lowerJoined(predicate: Relational, wanted: boolean, names: Names): Lowered {
   const { relation, target, visible } = predicate;
-  const twoValued = predicate.kind === "exists" || relation.many;
-  const where: AuthorizedPredicate = predicate.kind === "exists" ? { kind: "always" } : predicate.where;
-  const inner: AuthorizedPredicate = wanted || twoValued ? where : { kind: "not", of: where };
+  const inner = deciding(predicate, wanted);
   const as = names.next();
   const pipeline = [...matchStages([visible, inner], names), { $limit: 1 }, { $project: { _id: 1 } }];
-  const found = wanted || !twoValued;
+  const found = isFoundWanted(predicate, wanted);
   return {
     joins: [joinStage(relation, target, pipeline, as)],
     condition: { [as]: found ? { $ne: [] } : { $eq: [] } },

@@ -1,10 +1,14 @@
-// Counting rows under relation filters that match too much for their keys to be listed: both sides are grouped by the
-// key they share, instead of looking up the other side for every row. Grouping reads a document in microseconds; a
-// look-up costs a hundred times that.
+// A query -> what counts its rows: nothing new where a number is known, else a pipeline that joins, or one that groups.
 import type { AuthorizedPredicate, AuthorizedQuery, MetaKey } from "../ast.js";
 import { isLivingOnly } from "../living.js";
-import { askedTruth } from "../plan/resolve.js";
-import { conjunctsOf, isRelational, matchStages, type Relational } from "./condition.js";
+import {
+  conjunctsOf,
+  deciding,
+  isFoundWanted,
+  isRelational,
+  matchStages,
+  type Relational,
+} from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
 import { eachLink } from "./each-link.js";
 
@@ -43,7 +47,11 @@ interface Side {
   readonly wanted: boolean;
 }
 
-/** Groups instead of joining, where the filter is an AND of relations that share one key with the rows. */
+/**
+ * Groups instead of joining, where the filter is an AND of relations that share one key with the rows. For relations that
+ * match too much for their keys to be listed: both sides are grouped by that key, instead of looking up the other side for
+ * every row. Grouping reads a document in microseconds; a look-up costs a hundred times that.
+ */
 export function groupedCount(query: AuthorizedQuery, which: MetaKey): GroupedCount | undefined {
   const conjuncts = counted(query, which).flatMap(conjunctsOf);
   const sides = conjuncts.filter(isRelational).map(asSide);
@@ -91,19 +99,12 @@ function union({ predicate, wanted }: Side, at: number, names: Names): Stage {
   const { relation, target, visible } = predicate;
   const { on, field } = relation.link;
   const key = on === "target" ? field : "_id";
-  const where: AuthorizedPredicate = predicate.kind === "exists" ? { kind: "always" } : predicate.where;
-  const inner: AuthorizedPredicate = asked(predicate, wanted) ? where : { kind: "not", of: where };
   const pipeline: Stage[] = [
-    ...matchStages([visible, inner], names),
+    ...matchStages([visible, deciding(predicate, wanted)], names),
     ...(on === "target" ? eachLink(target, relation.link) : []),
     { $group: { _id: `$${key}`, [`f${at}`]: { $max: { $literal: 1 } } } },
   ];
   return { $unionWith: { coll: target.collection, pipeline } };
-}
-
-/** Bare existence is two-valued: false is "none found". */
-function asked(predicate: Relational, wanted: boolean): boolean {
-  return predicate.kind === "exists" || askedTruth(predicate, wanted);
 }
 
 function flag(_side: Side, at: number): [string, Document] {
@@ -111,6 +112,5 @@ function flag(_side: Side, at: number): [string, Document] {
 }
 
 function condition({ predicate, wanted }: Side, at: number): [string, Document] {
-  const found = wanted || !asked(predicate, wanted);
-  return [`f${at}`, found ? { $eq: 1 } : { $ne: 1 }];
+  return [`f${at}`, isFoundWanted(predicate, wanted) ? { $eq: 1 } : { $ne: 1 }];
 }

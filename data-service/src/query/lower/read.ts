@@ -11,7 +11,6 @@ import type {
   RowRules,
   Step,
 } from "../ast.js";
-import { MOST_LINKS } from "../plan/key-text.js";
 import { isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
@@ -313,7 +312,10 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
   };
 }
 
-/** A list of links, as far as it is looked at here; another program may have written something else. */
+/** Links of one record that are looked at here; with more, only the database looks. */
+export const MOST_LINKS = 100;
+
+/** The first of a list of links; another program may have written something else. */
 function firstLinks(field: string): Document {
   const first = { $slice: [`$${field}`, MOST_LINKS + 1] };
   return { $cond: [{ $isArray: `$${field}` }, first, `$${field}`] };

@@ -1,6 +1,7 @@
 // Ids and links as text, to find the one by the other in this process as the database would.
 import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";
+import { MOST_LINKS } from "../lower/read.js";
 
 /** @returns the same text for values that the database takes for equal; undefined where only it can tell */
 export function keyText(value: unknown): string | undefined {
@@ -19,9 +20,6 @@ export function keyText(value: unknown): string | undefined {
 function isExact(number: number): boolean {
   return Number.isSafeInteger(number) || (Number.isFinite(number) && !Number.isInteger(number));
 }
-
-/** Links of one record that are looked at; with more, only the database looks. */
-export const MOST_LINKS = 100;
 
 /**
  * What stands in a link: nothing, one key, or a list of them.

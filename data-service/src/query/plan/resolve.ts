@@ -4,17 +4,9 @@
 // matching keys first costs as much as there are matches. So that is tried first, with a bound; beyond it we join.
 import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
-import { matchStages } from "../lower/condition.js";
+import { askedTruth, deciding, matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
 import { withCandidates } from "./candidates.js";
-
-/**
- * Which truth of `where` has to be asked for: a to-many relation is two-valued, so "none matches" is the rest; of a
- * to-one relation, false and unknown must be told apart.
- */
-export function askedTruth(predicate: AuthorizedRelated, wanted: boolean): boolean {
-  return predicate.relation.many || wanted;
-}
 
 /**
  * The pipeline on the target's collection whose documents hold the keys in `keyField`. It names that field as it is: a
@@ -44,9 +36,7 @@ function eachKey(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
 }
 
 function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
-  const { visible, where } = predicate;
-  const inner: AuthorizedPredicate = askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
-  return matchStages([visible, withCandidates(inner)], new Names());
+  return matchStages([predicate.visible, withCandidates(deciding(predicate, wanted))], new Names());
 }
 
 /** Where the target's documents hold the keys. */

@@ -9,7 +9,8 @@ import type { TableDefinition } from "../../catalog/definition.js";
 import { ALWAYS, type BoundNode, NEVER, type Predicate } from "../ast.js";
 import { authorizePredicate, authorizeRead, rowRules } from "../authorize-read.js";
 import { viewOf } from "../library-fixture.js";
-import { counterFor, useCounters } from "./use-counters.js";
+import { counterFor } from "../lower/counter-for.js";
+import { useCounters } from "./use-counters.js";
 
 const definitions: TableDefinition[] = [];
 const define = (body: JsonObject): void => {

@@ -1,5 +1,4 @@
 // Uses the numbers of children that a counted relation keeps, instead of counting. Pure.
-import type { Counter, Relation, Table } from "../../catalog/catalog.js";
 import type {
   AuthorizedNode,
   AuthorizedPredicate,
@@ -9,16 +8,7 @@ import type {
   SortKey,
 } from "../ast.js";
 import { withParts, withRoot, withWhere } from "../authorize-read.js";
-
-/**
- * The counter that tells how many related records the caller may see. The numbers know nothing of row rules, so under
- * a rule there is none.
- */
-export function counterFor(relation: Relation, target: Table, rules: RowRules): Counter | undefined {
-  const { counter, link } = relation;
-  const usable = link.on === "target" && counter?.ready === true && rules(target).kind === "always";
-  return usable ? counter : undefined;
-}
+import { counterFor } from "../lower/counter-for.js";
 
 /** The same query, asking counters wherever it shows or sorts by a number of children or asks whether there are any. */
 export function useCounters(query: AuthorizedQuery): AuthorizedQuery {

@@ -2,7 +2,7 @@
 // links to hidden records stay as they are.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idsOf, idText } from "../../mongo/record-store.js";
+import { idsOf, idText } from "../../catalog/record-ids.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";

@@ -2,7 +2,7 @@
 import { isArray, type Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Rights } from "../../permission/rights.js";
 import type { Parameters } from "../../query/parameters.js";
 import { findTable } from "../find-table.js";

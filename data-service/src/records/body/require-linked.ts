@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { Names } from "../../query/lower/document.js";

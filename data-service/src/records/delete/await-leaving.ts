@@ -3,8 +3,8 @@
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
-import { idText } from "../../mongo/record-store.js";
 import type { Document, Stage } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { until } from "../../until.js";

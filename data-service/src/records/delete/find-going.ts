@@ -2,8 +2,8 @@
 import type { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { idsOf, idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
-import { idsOf, idText } from "../../mongo/record-store.js";
 import type { Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 import {

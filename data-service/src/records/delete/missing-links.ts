@@ -1,7 +1,7 @@
 // Links that come back to records, or with them: those to records that don't exist any more are let go of.
 import type { Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";

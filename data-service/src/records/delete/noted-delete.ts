@@ -3,7 +3,7 @@
 import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Catalog } from "../../catalog/catalog.js";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import type { Document } from "../../query/lower/document.js";
 import { refuseContended } from "../../until-still.js";

@@ -4,7 +4,7 @@ import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, tableById } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idsOf, idText } from "../../mongo/record-store.js";
+import { idsOf, idText } from "../../catalog/record-ids.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { until } from "../../until.js";
 import { recordNotFound } from "../find-table.js";

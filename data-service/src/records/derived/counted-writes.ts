@@ -3,9 +3,9 @@
 import type { ObjectId } from "bson";
 import { type Counter, ownCounters, type Relation, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
-import { OWN_FIELDS } from "../../catalog/own-fields.js";
+import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
-import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../../mongo/record-store.js";
+import type { RecordStore, Updated } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";

@@ -1,8 +1,8 @@
 // What one request may ask of the database: a few questions at once, for as long as a query may take, and while its client
 // waits for the answer.
-import { tookTooLong } from "../../mongo/driver-errors.js";
 import type { ReadLimits } from "../../mongo/record-store.js";
 import { Stop } from "../../stop.js";
+import { tookTooLong } from "../../store-refusals.js";
 import { makeTurns } from "../../turns.js";
 
 /** Of the connections that all requests share. */

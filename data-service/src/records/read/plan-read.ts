@@ -12,7 +12,7 @@ import type {
   RowRules,
 } from "../../query/ast.js";
 import { withFilter, withWhere } from "../../query/authorize-read.js";
-import { isAboutKey } from "../../query/lower/condition.js";
+import { askedTruth, isAboutKey } from "../../query/lower/condition.js";
 import type { Stage } from "../../query/lower/document.js";
 import { canRank } from "../../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../../query/lower/read.js";
@@ -25,13 +25,7 @@ import {
 } from "../../query/plan/candidates.js";
 import { KeyRoom } from "../../query/plan/key-room.js";
 import { keyText } from "../../query/plan/key-text.js";
-import {
-  answered,
-  askedTruth,
-  distinctKeyQuestion,
-  keyField,
-  keyQuestion,
-} from "../../query/plan/resolve.js";
+import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/resolve.js";
 import type { Thresholds } from "../../query/plan/thresholds.js";
 import { useCounters } from "../../query/plan/use-counters.js";
 import {

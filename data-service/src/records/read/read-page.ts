@@ -1,7 +1,7 @@
 // Reads a page that is held as a whole, however its records are ranked.
 import { getOrMake } from "../../get-or-make.js";
-import { idsPipeline } from "../../mongo/record-store.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
+import { idsPipeline } from "../../query/lower/by-ids.js";
 import type { Document, Stage } from "../../query/lower/document.js";
 import { lowerList, ownFields, type Ranking, readsTogether } from "../../query/lower/read.js";
 import { keyText } from "../../query/plan/key-text.js";

@@ -4,7 +4,6 @@ import type { Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";
 import { getOrMake } from "../../get-or-make.js";
-import { tookTooLong } from "../../mongo/driver-errors.js";
 import type { ReadLimits, RecordStore } from "../../mongo/record-store.js";
 import { childRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
@@ -23,6 +22,7 @@ import {
 import { type HandedOut, handOut, togetherQuestion } from "../../query/plan/together.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
+import { tookTooLong } from "../../store-refusals.js";
 import { countRelated } from "./count-related.js";
 import { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";

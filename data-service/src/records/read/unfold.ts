@@ -2,11 +2,11 @@
 // far more than what was read, and others want to be answered meanwhile.
 import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Json } from "@portico/shared/json";
-import { RecordTooLarge } from "../../mongo/driver-errors.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import { isTogether, readsTogether } from "../../query/lower/read.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
+import { RecordTooLarge } from "../../store-refusals.js";
 import { Room } from "./room.js";
 
 /** As much as the database holds in one document, where it joins the related records itself. */

@@ -1,9 +1,8 @@
 // What a record gets back when a change of it is taken back: what others have left alone since. Pure; take-back does it.
 import type { Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
-import { OWN_FIELDS } from "../../catalog/own-fields.js";
+import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
-import { MOVES_FIELD, VERSION_FIELD } from "../../mongo/record-store.js";
 import { asStored } from "../../query/as-read.js";
 import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";

@@ -3,10 +3,10 @@
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../../catalog/catalog.js";
+import { idText } from "../../catalog/record-ids.js";
 import { DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { ChangeStore } from "../../mongo/change-store.js";
 import type { InstanceStore } from "../../mongo/instance-store.js";
-import { idText } from "../../mongo/record-store.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { isDead, type Noted, type Onlooker } from "../../schema/dead-instances.js";

@@ -12,7 +12,7 @@ import {
   targetOf,
 } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Document } from "../../query/lower/document.js";
 import { refuseContended } from "../../until-still.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";

@@ -1,6 +1,6 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 import type { Json, JsonObject } from "@portico/shared/json";
-import { idText } from "../../mongo/record-store.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Rights } from "../../permission/rights.js";
 import { alternativesFor, checkBulk, type OwnLinks, openWrite } from "../body/bind-body.js";
 import { requireObject } from "../body/check-body.js";

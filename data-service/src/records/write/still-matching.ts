@@ -2,8 +2,9 @@
 // record that no longer matches is left alone.
 import type { Catalog } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { VERSION_FIELD } from "../../catalog/own-fields.js";
+import { idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
-import { idText, VERSION_FIELD } from "../../mongo/record-store.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";

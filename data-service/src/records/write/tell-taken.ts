@@ -1,7 +1,7 @@
 // What a caller is told about a unique value that another record has: an index may hold columns that they may not know.
 import type { Catalog, Column, Relation, Table } from "../../catalog/catalog.js";
-import { Taken } from "../../mongo/driver-errors.js";
 import type { Rights } from "../../permission/rights.js";
+import { Taken } from "../../store-refusals.js";
 import { isWritable } from "../body/bind-body.js";
 import type { RecordDeps } from "../record-deps.js";
 

@@ -1,0 +1,47 @@
+// Refusals of the store of records that use cases recognise, or give in the same words.
+import { AppError } from "@portico/shared/app-error";
+import type { Column, Relation, Table } from "./catalog/catalog.js";
+
+/** The refusal of a read one of whose records is larger than the database can hold. */
+export class RecordTooLarge extends AppError {
+  constructor(cause?: unknown) {
+    const message =
+      "The answer holds a record with more than 16 MB; ask for fewer fields or related records.";
+    super("BAD_REQUEST", { message, cause });
+  }
+}
+
+/** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
+export function tookTooLong(cause?: unknown): AppError {
+  const message = "The query took too long; filter by fewer records or by an indexed column.";
+  return new AppError("QUERY_TIMEOUT", { message, cause });
+}
+
+/**
+ * Something unique is taken. As the database refuses it, everything that is unique together is named;
+ * `records/write/tell-taken` reduces that to what the caller may know.
+ */
+export class Taken extends AppError {
+  readonly table: Table | undefined;
+  readonly members: readonly (Column | Relation)[];
+
+  /** @param table undefined if not even its name may be told */
+  constructor(table: Table | undefined, members: readonly (Column | Relation)[], cause: unknown) {
+    const names = members.map(({ name }) => name);
+    const message = takenText(table, names);
+    if (names.length === 0) super("CONFLICT", { message, cause });
+    else super("DUPLICATE_RESOURCE", { message, details: { fields: names }, cause });
+    this.table = table;
+    this.members = members;
+  }
+}
+
+/** The words for something unique that is taken. @param names none where none of them is to be told, or there is none */
+export function takenText(table: Table | undefined, names: readonly string[]): string {
+  if (table === undefined) return "A record exists already that one of these must differ from.";
+  if (names.length > 0)
+    return `${names.join(", ")}: a record of "${table.name}" with this value exists already`;
+  return table.singleton
+    ? `"${table.name}" holds a single record, and it exists already.`
+    : `A record of "${table.name}" exists already that this one must differ from.`;
+}
