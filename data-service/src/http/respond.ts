@@ -1,4 +1,4 @@
-// Writes answers: one record, or a list that may be far larger than memory.
+// Writes answers: records, or a list that may be far larger than memory, in the envelope or as a file.
 import { once } from "node:events";
 import { success } from "@portico/shared/envelope";
 import type { Json, JsonObject } from "@portico/shared/json";
