@@ -15,9 +15,9 @@ import { sweepRegularly } from "./mongo/sweep.js";
 import { repairCounts } from "./records/derived/repair-counts.js";
 import { repairUnfinished } from "./records/whole/repair-unfinished.js";
 import { applyAtStart } from "./schema/apply-at-start.js";
-import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { makeRecovery } from "./schema/end-change.js";
+import { makeSweeper } from "./schema/sweep-changes.js";
 import { until } from "./until.js";
 
 /**

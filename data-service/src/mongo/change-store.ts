@@ -8,7 +8,7 @@ export interface Change {
   readonly id: string;
   /** The table it was asked of. */
   readonly table: string;
-  /** Definitions as they were, the table's own first; empty for one that comes back. */
+  /** Definitions as they were: its own, but for a table that comes back, and those that follow its name. */
   readonly before: readonly TableDefinition[];
   /** Definitions as they are to be. */
   readonly after: readonly TableDefinition[];
@@ -103,7 +103,9 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async formerFields(table, member) {
       const known = await changes.find({ table }, { projection: { before: 1 } }).toArray();
-      const fields = known.flatMap(({ before }) => before[0]?.storage.fields[member] ?? []);
+      const fields = known.flatMap(
+        ({ before }) => before.find(({ id }) => id === table)?.storage.fields[member] ?? [],
+      );
       return [...new Set(fields)];
     },
     async keepsTable(table) {

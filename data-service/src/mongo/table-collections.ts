@@ -6,7 +6,7 @@ import { isDuplicate } from "./driver-errors.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { forgetSequence } from "./sequences.js";
 import { shardById } from "./sharding.js";
-import type { Ask } from "./table-writes.js";
+import type { RequireLock } from "./table-writes.js";
 
 export interface TableCollections {
   /** Builds indexes for a change. @throws AppError 409 where MongoDB allows no more; a duplicate is told by `false` */
@@ -14,14 +14,14 @@ export interface TableCollections {
   /** Spreads the records over the shards, where there are any. */
   shard(table: Table): Promise<void>;
   /**
-   * Drops indexes that are there. None that are built after `ask` has allowed it, however late the drop arrives: see
-   * `Building`.
+   * Drops indexes that are there; none that are built after the lock was asked for, however late the drop arrives (see
+   * `Building`).
    * @param isMeant of an index by its name; without it all are
    */
   dropIndexes(
     table: Table,
     indexes: readonly IndexSpec[],
-    ask: Ask,
+    requireLock: RequireLock,
     isMeant?: (name: string) => boolean,
   ): Promise<void>;
   /** Drops a collection with all records. */
@@ -46,13 +46,13 @@ export function makeTableCollections(db: Db): TableCollections {
       }
     },
     shard: (table) => shardById(db, table.collection),
-    async dropIndexes(table, indexes, ask, isMeant = () => true) {
+    async dropIndexes(table, indexes, requireLock, isMeant = () => true) {
       if (indexes.length === 0) return;
       // First the names, then the question: what is built once somebody else goes on has another name.
       const names = await ownIndexNames(db, table, indexes).catch(unlessMissing);
       for (const name of names ?? []) {
         if (!isMeant(name)) continue;
-        await ask();
+        await requireLock();
         await db.collection(table.collection).dropIndex(name).catch(unlessMissing);
       }
     },

@@ -18,8 +18,8 @@ export type Rewrite = (value: unknown) => Stored | undefined;
 /** Told how many records a batch has brought further. */
 export type Report = (records: number) => Promise<void>;
 
-/** Asked before anything is taken away. Throws to keep it. */
-export type Ask = () => Promise<void>;
+/** Called before anything is taken away. @throws AppError when whoever changes the table has lost its lock; then nothing is */
+export type RequireLock = () => Promise<void>;
 
 /** A field to be filled. */
 export interface Gap {
@@ -41,17 +41,17 @@ export interface TableWrites {
   takeBack(
     collection: string,
     where: { readonly field: string; readonly mark: string },
-    ask: Ask,
+    requireLock: RequireLock,
   ): Promise<void>;
   /** Takes a link away that leads to no record of the target any more. */
   unlinkLost(
     table: Table,
     link: { readonly field: string; readonly list: boolean },
     target: string,
-    ask: Ask,
+    requireLock: RequireLock,
   ): Promise<void>;
   /** Takes fields away, in batches. */
-  unset(collection: string, fields: readonly string[], ask?: Ask): Promise<void>;
+  unset(collection: string, fields: readonly string[], requireLock?: RequireLock): Promise<void>;
 }
 
 /** @param space where the disk under the database is ours to look after: asked before each batch that makes records larger */
@@ -109,31 +109,31 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
         await report(batch.length);
       });
     },
-    async takeBack(collection, { field, mark }, ask) {
+    async takeBack(collection, { field, mark }, requireLock) {
       const isOurs = { $eq: [`$${field}`, `$${mark}.value`] };
       // Where there was nothing before, this takes the field away.
       const former = { $cond: [isOurs, `$${mark}.former`, `$${field}`] };
       const back = [{ $set: { [field]: former } }, { $unset: mark }];
       await walk(collection, { [mark]: { $exists: true } }, { _id: 1 }, async (batch) => {
-        await ask();
+        await requireLock();
         const which = { _id: { $in: batch.map(({ _id }) => _id) } };
         await db.collection<BsonDocument>(collection).updateMany(which, back);
       });
     },
-    async unlinkLost(table, { field, list }, target, ask) {
+    async unlinkLost(table, { field, list }, target, requireLock) {
       const lost = await lostLinks(of(table), field, target);
       for (let at = 0; at < lost.length; at += BATCH) {
-        await ask();
+        await requireLock();
         const some = lost.slice(at, at + BATCH);
         const { having, set } = listWithout(field, some);
         await of(table).updateMany(having, list ? [{ $set: set }] : { $unset: { [field]: "" } });
       }
     },
-    async unset(collection, fields, ask) {
+    async unset(collection, fields, requireLock) {
       const filter = { $or: fields.map((field) => ({ [field]: { $exists: true } })) };
       if (fields.length === 0) return;
       await walk(collection, filter, { _id: 1 }, async (batch) => {
-        await ask?.();
+        await requireLock?.();
         const which = { _id: { $in: batch.map(({ _id }) => _id) } };
         const change = { $unset: Object.fromEntries(fields.map((field) => [field, ""])) };
         await db.collection<BsonDocument>(collection).updateMany(which, change);

@@ -140,7 +140,7 @@ describe("the id of a member of another table", () => {
     expect(await compareFile(deps, refunds)).toEqual([]);
     await expect(undoChange(deps, id)).rejects.toMatchObject({
       code: "CONFLICT",
-      messages: ['"number" has the id of "refunds.number" by now'],
+      messages: ['the id of "number" is now used by "refunds.number"'],
     });
   });
 });

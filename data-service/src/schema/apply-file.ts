@@ -14,7 +14,7 @@ import { requireAllowed } from "./ask-data.js";
 import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { createTable, type SchemaDeps, unlocked, withOwnCollection } from "./create-table.js";
-import { type Plan, planChange, requireOwnCollection } from "./plan-change.js";
+import { changedDefinitions, type Plan, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long a table that another instance is making is waited for. */
@@ -170,7 +170,7 @@ async function differenceOf(
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
     if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const steps = isNew ? [] : plan.steps.map(stepText);
-    const [own] = plan.definitions;
+    const { from, to } = plan.own;
     // Documents that a new table adopts may be against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
     const refusal = hasRecords ? await refusalOf(deps, plan) : undefined;
@@ -180,8 +180,7 @@ async function differenceOf(
       changes: [...first, ...steps],
       problems: refusal === undefined ? [] : [refusal.messages].flat(),
       confirmable,
-      looksRenamed:
-        own?.from !== undefined && own.to !== undefined && looksRenamed({ before: own.from, after: own.to }),
+      looksRenamed: from !== undefined && to !== undefined && looksRenamed({ before: from, after: to }),
       plan,
     };
   } catch (error) {
@@ -211,7 +210,7 @@ async function refusalOf(deps: ChangeDeps, plan: Plan): Promise<AppError | undef
 
 function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDefinition[] {
   const after = new Map(
-    plan.definitions.flatMap(({ to }) => (to === undefined ? [] : [[to.id, to] as const])),
+    changedDefinitions(plan).flatMap(({ to }) => (to === undefined ? [] : [[to.id, to] as const])),
   );
   return definitions.map((each) => after.get(each.id) ?? each);
 }

@@ -55,10 +55,10 @@ export async function costsWithLateRules(
 const RULE_OFF = "rule.off";
 
 /** Rules that would be switched off. Those of a deleted table are not listed, nor are those that an undo concerns. */
-async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes }: Plan): Promise<Cost[]> {
+async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: Plan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
-  const removed = definitions.flatMap(({ from, to }) => (to === undefined ? (from?.name ?? []) : []));
-  const rules = (await deps.rules.enabled()).filter(({ table }) => !removed.includes(table));
+  const removed = own.to === undefined ? own.from.name : undefined;
+  const rules = (await deps.rules.enabled()).filter(({ table }) => table !== removed);
   return rules.flatMap((rule): Cost[] => {
     const { because } = followRule(rule, { ...catalogs, context: fitContextOf(deps) });
     if (because === undefined) return [];

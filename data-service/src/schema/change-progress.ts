@@ -3,13 +3,13 @@ import { AppError } from "@portico/shared/app-error";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
-import type { Ask } from "../mongo/table-writes.js";
+import type { RequireLock } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { indexChanges, type Plan } from "./plan-change.js";
 
 export interface Progress {
-  /** To be asked before anything is taken away. @throws AppError when another instance has ended the change */
-  readonly requireOurs: Ask;
+  /** To be called before anything is taken away. @throws AppError when another instance has ended the change */
+  readonly requireLock: RequireLock;
   /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
   readonly add: (count: number) => Promise<void>;
   /** Says nothing when another instance has ended the change, and so has told it. */
@@ -48,11 +48,11 @@ export async function progressOf(
       finishedAt: state === "running" ? null : clock.now(),
     });
   if (total > 0) await report("running", null);
-  const requireOurs = () => changeLock.requireHeld(holder);
+  const requireLock = () => changeLock.requireHeld(holder);
   return {
-    requireOurs,
+    requireLock,
     async add(count) {
-      await requireOurs();
+      await requireLock();
       done += count;
       await report("running", null);
     },

@@ -6,10 +6,18 @@ import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import { isBuilt } from "../catalog/index-names.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
-import type { Ask, Report } from "../mongo/table-writes.js";
+import type { Report, RequireLock } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
-import { builtTables, indexChanges, numbersKept, numbersLeft, type Plan } from "./plan-change.js";
+import {
+  builtTables,
+  definitionChange,
+  indexChanges,
+  numbersKept,
+  numbersLeft,
+  type Plan,
+} from "./plan-change.js";
+import { ownTransition } from "./stored-change.js";
 
 /** The changed table before and after, with all others. */
 type Built = Pick<Plan, "before" | "after" | "catalogs">;
@@ -24,51 +32,46 @@ export async function finish(
   plan: Built,
   report: Report = async () => {},
 ): Promise<void> {
-  const ask = () => deps.changeLock.requireHeld(holder);
+  const requireLock = () => deps.changeLock.requireHeld(holder);
   // Before the rules: then nobody is left who writes one by the former names.
   await deps.presence.everyone(version);
   if (!(await deps.changeLock.isFollowed(holder))) {
-    await deps.rules.follow(change.id, ask);
+    await deps.rules.follow(change.id, requireLock);
     await deps.changeLock.followed(holder);
   }
   await deps.changes.finish(change);
-  for (const { parents, index } of numbersLeft(plan)) await deps.data.dropIndexes(parents, [index], ask);
+  for (const { parents, index } of numbersLeft(plan))
+    await deps.data.dropIndexes(parents, [index], requireLock);
   const { before, after } = plan;
   if (after === undefined) return;
-  if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, ask);
+  if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, requireLock);
   // By now nobody writes them, and whoever searches takes records without them for candidates.
-  await deps.data.unset(after.collection, formerGrams(before, after), ask);
+  await deps.data.unset(after.collection, formerGrams(before, after), requireLock);
   const own = ownTransition(change);
-  if (own !== undefined) await tidyValues(deps, own, ask);
-  if (change.undoes !== null) await unlinkLost(deps, change, plan, ask);
+  if (own !== undefined) await tidyValues(deps, own, requireLock);
+  if (change.undoes !== null) await unlinkLost(deps, change, plan, requireLock);
   const derived = newlyDerived(before, after);
   if (derived === undefined) return;
-  await ask();
+  await requireLock();
   await deps.backfillDerived(derived, report);
-}
-
-/** How the definition of the changed table itself changes; undefined where it is made or removed. */
-function ownTransition(change: Change): Transition | undefined {
-  const [before, after] = [change.before[0], change.after[0]];
-  return before && after && { before, after };
 }
 
 /** Removes from the records the change's own notes and the plain values of newly encrypted columns. */
 async function tidyValues(
   { data, changes, journalStore }: ChangeDeps,
   own: Transition,
-  ask: Ask,
+  requireLock: RequireLock,
 ): Promise<void> {
   const { id, storage } = own.after;
   const marks = markedFills(own).map(({ mark }) => mark);
   // What a field held is of no use once it is read again.
   const notes = notesOf({ before: own.after, after: own.before });
-  await data.unset(storage.collection, [...marks, ...notes], ask);
+  await data.unset(storage.collection, [...marks, ...notes], requireLock);
   const lists = await Promise.all(newlyEncrypted(own).map((member) => changes.formerFields(id, member)));
   const used = new Set(Object.values(storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
   // In adopted documents the plain text is the value of the others.
-  if (storage.adopted !== true) await data.unset(storage.collection, plain, ask);
+  if (storage.adopted !== true) await data.unset(storage.collection, plain, requireLock);
   await journalStore.forgetValues(id, plain);
 }
 
@@ -77,14 +80,14 @@ async function unlinkLost(
   deps: ChangeDeps,
   change: Change,
   { before, after }: Pick<Plan, "before" | "after">,
-  ask: Ask,
+  requireLock: RequireLock,
 ): Promise<void> {
   const isAdopted = change.after.some(({ id, storage }) => id === after?.id && storage.adopted === true);
   if (after === undefined || isAdopted) return;
   const catalog = await deps.catalogs.refresh();
   for (const { link, target } of relationsBack(before, after)) {
     const collection = catalog.tables.get(target)?.collection;
-    if (collection !== undefined) await deps.data.unlinkLost(after, link, collection, ask);
+    if (collection !== undefined) await deps.data.unlinkLost(after, link, collection, requireLock);
   }
 }
 
@@ -139,17 +142,14 @@ async function endHeld(deps: ChangeDeps, holder: Holder): Promise<Ended | undefi
 async function finishAgain(deps: ChangeDeps, change: Change, holder: Holder, plan: Built): Promise<void> {
   const { version } = await deps.catalogs.refresh();
   await finish(deps, change, { holder, version }, plan);
-  await reportEnd(deps, change, true);
+  await reportEnd(deps, change, "done");
 }
 
-async function tablesOf(deps: ChangeDeps, { before, after }: Change): Promise<Built> {
+async function tablesOf(deps: ChangeDeps, { table, before, after }: Change): Promise<Built> {
   const ids = [...new Set([...before, ...after].map((each) => each.id))];
   const find = (list: readonly TableDefinition[], id: string) => list.find((each) => each.id === id);
-  const changed = ids.map((id) => {
-    const [from, to] = [find(before, id), find(after, id)];
-    return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
-  });
-  return builtTables(deps, await deps.catalogStore.load(), changed);
+  const changed = ids.flatMap((id) => definitionChange(find(before, id), find(after, id)) ?? []);
+  return builtTables(deps, await deps.catalogStore.load(), table, changed);
 }
 
 /**
@@ -169,11 +169,11 @@ export function freshFields({ before, after }: Transition): string[] {
 export async function emptyFields(
   { data }: Pick<ChangeDeps, "data">,
   own: Transition,
-  ask: Ask,
+  requireLock: RequireLock,
 ): Promise<void> {
   const { collection } = own.after.storage;
-  await data.unset(collection, [...freshFields(own), ...notesOf(own)], ask);
-  for (const each of markedFills(own)) await data.takeBack(collection, each, ask);
+  await data.unset(collection, [...freshFields(own), ...notesOf(own)], requireLock);
+  for (const each of markedFills(own)) await data.takeBack(collection, each, requireLock);
 }
 
 /** Takes back what nobody has seen: indexes and values of the new definition. */
@@ -183,30 +183,34 @@ async function giveUp(
   { holder, plan }: { readonly holder: Holder; readonly plan: Built },
 ): Promise<void> {
   const { before, after } = plan;
-  const ask = () => deps.changeLock.requireHeld(holder);
+  const requireLock = () => deps.changeLock.requireHeld(holder);
   const isOurs = (name: string): boolean => isBuilt(name, change.id);
   for (const { parents, index } of numbersKept(plan))
-    await deps.data.dropIndexes(parents, [index], ask, isOurs);
+    await deps.data.dropIndexes(parents, [index], requireLock, isOurs);
   const own = ownTransition(change);
   if (before !== undefined && after !== undefined && own !== undefined) {
     const { build, drop } = indexChanges(plan);
-    await deps.data.dropIndexes(before, build, ask);
+    await deps.data.dropIndexes(before, build, requireLock);
     // Earlier versions dropped some of them before the change was in use.
     await deps.data.build(before, drop, { change: change.id, former: build });
-    await emptyFields(deps, own, ask);
+    await emptyFields(deps, own, requireLock);
   }
   await deps.changes.forget(change.id);
 }
 
-async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, done: boolean): Promise<void> {
+async function reportEnd(
+  { catalogStore, clock }: ChangeDeps,
+  change: Change,
+  state: "done" | "failed",
+): Promise<void> {
   await catalogStore.report(change.table, {
     id: change.id,
-    state: done ? "done" : "failed",
+    state,
     done: 0,
     total: 0,
     startedAt: change.at,
     finishedAt: clock.now(),
-    problem: done ? null : INTERRUPTED,
+    problem: state === "done" ? null : INTERRUPTED,
   });
 }
 
@@ -223,7 +227,7 @@ async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
     const holder = { change, instance: deps.presence.id };
     const ended = await endHeld(deps, holder);
     // While nobody else can change the table: nothing of a later change is to be overwritten.
-    if (ended?.change !== undefined && !ended.done) await reportEnd(deps, ended.change, false);
+    if (ended?.change !== undefined && !ended.done) await reportEnd(deps, ended.change, "failed");
     if (ended !== undefined) await deps.changeLock.release(holder);
   });
   return true;

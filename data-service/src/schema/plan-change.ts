@@ -5,7 +5,7 @@ import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
-import { type Catalog, type Counter, ownCounters, type Table } from "../catalog/catalog.js";
+import { type Catalog, type Counter, ownCounters, type Table, tableById } from "../catalog/catalog.js";
 import { withJournalEpoch } from "../catalog/changed-fields.js";
 import { diff, removal, type Step } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
@@ -17,14 +17,40 @@ import { mergeDefinition } from "../catalog/merge-definition.js";
 import type { Change } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
 
+/** What becomes of one definition. */
+export type DefinitionChange = Made | Removed | Changed;
+/** The table comes back. */
+interface Made {
+  readonly from: undefined;
+  readonly to: TableDefinition;
+}
+interface Removed {
+  readonly from: TableDefinition;
+  readonly to: undefined;
+}
+interface Changed {
+  readonly from: TableDefinition;
+  readonly to: TableDefinition;
+}
+
+/** @returns undefined where there is none, neither before nor after */
+export function definitionChange(
+  from: TableDefinition | undefined,
+  to: TableDefinition | undefined,
+): DefinitionChange | undefined {
+  if (from === undefined) return to && { from, to };
+  return to === undefined ? { from, to } : { from, to };
+}
+
 /** A change of one table, ready to be made. */
 export interface Plan {
   /** The table's id. */
   readonly table: string;
   readonly steps: readonly Step[];
   readonly fills: readonly Fill[];
-  /** Definitions that change, the table's own first; without `from` the table comes back, without `to` it goes. */
-  readonly definitions: readonly { readonly from?: TableDefinition; readonly to?: TableDefinition }[];
+  readonly own: DefinitionChange;
+  /** Definitions of other tables, whose relations name this one. */
+  readonly followers: readonly Changed[];
   readonly before: Table | undefined;
   readonly after: Table | undefined;
   /** All tables, without the change and with it. */
@@ -56,7 +82,8 @@ export function planChange(
   const existing = existingTable(definitions, id);
   const wanted = checkChanged(deps, definitions, existing, mergeDefinition(existing, body), { ownIds });
   const { after, steps, fills } = diff(existing, wanted);
-  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: undefined });
+  const own = { from: existing, to: after };
+  return completePlan(deps, definitions, { own, steps, fills, undoes: undefined });
 }
 
 /** Plans `DELETE /svc_table/{id}`. @throws AppError 404, 409 when other tables have relations to it */
@@ -72,8 +99,8 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
       message: `Relations of other tables lead to "${existing.name}": ${leading.join(", ")}; remove them first.`,
       details: { relations: leading },
     });
-  const steps = [removal(existing)];
-  return completePlan(deps, definitions, { existing, after: undefined, steps, fills: [], undoes: undefined });
+  const own = { from: existing, to: undefined };
+  return completePlan(deps, definitions, { own, steps: [removal(existing)], fills: [], undoes: undefined });
 }
 
 /** @throws AppError 404 */
@@ -105,41 +132,28 @@ export function checkChanged(
   return result.definition;
 }
 
-interface Parts {
-  readonly existing: TableDefinition | undefined;
-  readonly after: TableDefinition | undefined;
-  readonly steps: readonly Step[];
-  readonly fills: readonly Fill[];
-  readonly undoes: Change | undefined;
-}
-
 export function completePlan(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
-  { existing, after: wanted, steps, fills, undoes }: Parts,
+  { own: wanted, steps, fills, undoes }: Pick<Plan, "own" | "steps" | "fills" | "undoes">,
 ): Plan {
-  const after = existing && wanted ? withJournalEpoch(existing, wanted) : wanted;
-  const own = {
-    ...(existing === undefined ? {} : { from: existing }),
-    ...(after === undefined ? {} : { to: after }),
-  };
-  const followers = existing === undefined || after === undefined ? [] : follow(definitions, existing, after);
-  const changed = [own, ...followers];
-  const plan = {
-    steps,
-    fills,
-    undoes,
-    table: (existing ?? after)?.id ?? "",
-    definitions: changed,
-    ...builtTables(deps, definitions, changed),
-  };
+  const { id: table } = wanted.from === undefined ? wanted.to : wanted.from;
+  const own = withEpoch(wanted);
+  const followers = own.from === undefined || own.to === undefined ? [] : follow(definitions, own);
+  const built = builtTables(deps, definitions, table, [own, ...followers]);
+  const plan = { steps, fills, undoes, table, own, followers, ...built };
   requireRoomForIndexes(plan);
-  requireRoomInParents(deps, definitions, plan);
+  requireRoomInParents(plan);
   return plan;
 }
 
+function withEpoch(own: DefinitionChange): DefinitionChange {
+  const { from, to } = own;
+  return from === undefined || to === undefined ? own : { from, to: withJournalEpoch(from, to) };
+}
+
 /** Relations of other tables name the table by its name, so they follow when it changes. */
-function follow(definitions: readonly TableDefinition[], from: TableDefinition, to: TableDefinition) {
+function follow(definitions: readonly TableDefinition[], { from, to }: Changed): Changed[] {
   if (from.name === to.name) return [];
   const leads = (table: TableDefinition): boolean =>
     table.id !== from.id && table.relations.some((relation) => relation.table === from.name);
@@ -154,22 +168,31 @@ function follow(definitions: readonly TableDefinition[], from: TableDefinition, 
   }));
 }
 
-/** The table as it is and as it will be, with both ends of all relations. */
+/** All definitions that change, the followers among them. */
+export function changedDefinitions({ own, followers }: Pick<Plan, "own" | "followers">): DefinitionChange[] {
+  return [own, ...followers];
+}
+
+/**
+ * A table as it is and as it will be, with both ends of all relations.
+ * @param table its id
+ * @param changed all definitions that change with it, its own included
+ */
 export function builtTables(
   { systemTables }: Pick<PlanDeps, "systemTables">,
   definitions: readonly TableDefinition[],
-  changed: Plan["definitions"],
+  table: string,
+  changed: readonly DefinitionChange[],
 ): Pick<Plan, "before" | "after" | "catalogs"> {
   const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
   const rest = definitions.filter((each) => !ids.has(each.id));
-  const [own] = changed;
   const build = (which: "from" | "to"): Catalog =>
     buildCatalog(0, [...rest, ...changed.flatMap((each) => each[which] ?? [])], systemTables);
   const catalogs = { before: build("from"), after: build("to") };
   return {
     catalogs,
-    before: own?.from && catalogs.before.tables.get(own.from.name),
-    after: own?.to && catalogs.after.tables.get(own.to.name),
+    before: tableById(catalogs.before, table),
+    after: tableById(catalogs.after, table),
   };
 }
 
@@ -230,16 +253,10 @@ function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
 }
 
 /** A number of children that begins to be kept gives the other table an index. @throws AppError 422 */
-function requireRoomInParents(
-  { systemTables }: PlanDeps,
-  definitions: readonly TableDefinition[],
-  { before, after, definitions: changed }: Plan,
-): void {
+function requireRoomInParents({ before, after, catalogs }: Plan): void {
   const counted = after && newlyDerived(before, after)?.counted;
   if (counted === undefined || counted.length === 0) return;
-  const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
-  const rest = definitions.filter(({ id }) => !ids.has(id));
-  const { tables } = buildCatalog(0, [...rest, ...changed.flatMap(({ to }) => to ?? [])], systemTables);
+  const { tables } = catalogs.after;
   const full = counted.filter(({ target }) => {
     const parents = tables.get(target);
     return parents !== undefined && indexesOf(parents).length > MAX_INDEXES;
@@ -257,15 +274,11 @@ export function confirmHash(
   plan: Plan,
   costs: readonly { what: string; where: string; why: string }[],
 ): string {
-  const [own] = plan.definitions;
-  const known = new Set(
-    [...(own?.from?.columns ?? []), ...(own?.from?.relations ?? [])].map((each) => each.id),
-  );
-  const added = [...(own?.to?.columns ?? []), ...(own?.to?.relations ?? [])].filter(
-    ({ id }) => !known.has(id),
-  );
+  const { from, to } = plan.own;
+  const known = new Set([...(from?.columns ?? []), ...(from?.relations ?? [])].map((each) => each.id));
+  const added = [...(to?.columns ?? []), ...(to?.relations ?? [])].filter(({ id }) => !known.has(id));
   const kinds = costs.map(({ what, where, why }) => ({ what, where, why }));
-  let text = canonical({ before: own?.from, steps: plan.steps, kinds });
+  let text = canonical({ before: from, steps: plan.steps, kinds });
   for (const { id, name } of added) text = text.replaceAll(id, `new ${name}`);
   return createHash("sha256").update(text).digest("hex");
 }

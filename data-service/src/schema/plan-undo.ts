@@ -12,6 +12,7 @@ import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";
 import { checkChanged, completePlan, type Plan, type PlanDeps, requireOwnCollection } from "./plan-change.js";
+import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
 
 /**
  * Plans `POST /svc_table/{id}/undo`.
@@ -32,7 +33,9 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
     existing === undefined
       ? { steps: [restoration(after)], fills: [] }
       : undoing(existing, after, change, [...others, ...deps.systemTables]);
-  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: change });
+  const own: Plan["own"] =
+    existing === undefined ? { from: undefined, to: after } : { from: existing, to: after };
+  return completePlan(deps, definitions, { own, steps, fills, undoes: change });
 }
 
 /** What is done to a table that is still there. */
@@ -57,15 +60,14 @@ function withoutConfirmation(step: Step): Step {
 }
 
 /** The settings that were all a change was about, where undo leaves them and nobody has changed them since. */
-export function settingsLeftAlone(
-  { table, before: [from], after: [to] }: Change,
-  definitions: readonly TableDefinition[],
-): string[] {
-  const now = definitions.find(({ id }) => id === table);
-  if (from === undefined || to === undefined || now === undefined) return [];
-  const places = diff(from, to).steps.map(({ where }) => where);
+export function settingsLeftAlone(change: Change, definitions: readonly TableDefinition[]): string[] {
+  const now = definitions.find(({ id }) => id === change.table);
+  const own = ownTransition(change);
+  if (own === undefined || now === undefined) return [];
+  const { before, after } = own;
+  const places = diff(before, after).steps.map(({ where }) => where);
   if (!places.every(isKeptSetting)) return [];
-  return places.filter((key) => same(now[key] ?? null, to[key] ?? null));
+  return places.filter((key) => same(now[key] ?? null, after[key] ?? null));
 }
 
 /** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */
@@ -89,9 +91,9 @@ function beforeChange(
   existing: TableDefinition | undefined,
   change: Change,
 ): TableDefinition {
-  const [before] = change.before;
+  const before = ownBefore(change);
   if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
-  const later = change.after.find((each) => each.id === change.table);
+  const later = ownAfter(change);
   const nameNow = (existing ?? before).name;
   const names = new Map(
     [...definitions, { id: change.table, name: nameNow }].map(({ id, name }) => [id, name]),
@@ -164,13 +166,9 @@ function requireTargets(
 }
 
 /** What a change has noted of a member's former values; earlier versions noted nothing. */
-function notesIn({
-  before: [before],
-  after: [after],
-  isNoted,
-}: Change): (member: string) => { readonly note?: Note } {
-  if (before === undefined || after === undefined || isNoted !== true) return () => ({});
-  return (member) => noted({ before, after }, member);
+function notesIn(change: Change): (member: string) => { readonly note?: Note } {
+  const own = ownTransition(change);
+  return (member) => (own === undefined || change.isNoted !== true ? {} : noted(own, member));
 }
 
 /** What was written since the change lies in the later field only: it goes back, as far as it converts. */

@@ -19,7 +19,7 @@ import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
-import { indexChanges, numbersKept, type Plan } from "./plan-change.js";
+import { changedDefinitions, indexChanges, numbersKept, type Plan } from "./plan-change.js";
 
 /** Plans the change by the definitions of the moment; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => Plan | Promise<Plan>;
@@ -236,8 +236,8 @@ async function announced<Answer>(
  * undo, whose costs were confirmed.
  */
 async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
-  const [own] = plan.definitions;
-  if (plan.undoes === undefined || own?.to === undefined) return plan;
+  const { own } = plan;
+  if (plan.undoes === undefined || own.to === undefined) return plan;
   const { from, to } = own;
   const whereUnmet = async <Member extends Needing>(
     member: Member,
@@ -254,8 +254,7 @@ async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
     (await lacks(relation, field)) || losesLinks(deps, plan, to, { relation, field });
   const columns = await Promise.all(to.columns.map((each) => whereUnmet(each, lacks)));
   const relations = await Promise.all(to.relations.map((each) => whereUnmet(each, lacksLinks)));
-  const [, ...others] = plan.definitions;
-  return { ...plan, definitions: [{ ...own, to: { ...to, columns, relations } }, ...others] };
+  return { ...plan, own: { ...own, to: { ...to, columns, relations } } };
 }
 
 type Needing = Pick<RelationDefinition, "id" | "required">;
@@ -286,19 +285,18 @@ async function losesLinks(
 
 /** Numbers of children that begin to be kept must not be asked before all of them are counted. */
 function withBuilding(plan: Plan): Plan {
-  const [own, ...others] = plan.definitions;
+  const { own } = plan;
   const counted = plan.after && newlyDerived(plan.before, plan.after)?.counted.map(({ id }) => id);
-  if (own?.to === undefined || counted === undefined || counted.length === 0) return plan;
+  if (own.to === undefined || counted === undefined || counted.length === 0) return plan;
   const building = [...new Set([...(own.to.storage.building ?? []), ...counted])];
   const to = { ...own.to, storage: { ...own.to.storage, building } };
-  return { ...plan, definitions: [{ ...own, to }, ...others] };
+  return { ...plan, own: { ...own, to } };
 }
 
 function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): Change {
-  const { definitions, table, undoes, steps } = plan;
-  const removed = definitions.flatMap(({ from, to }) =>
-    from !== undefined && to === undefined ? [from.id] : [],
-  );
+  const { own, table, undoes, steps } = plan;
+  const definitions = changedDefinitions(plan);
+  const removed = own.to === undefined ? [own.from.id] : [];
   return {
     id: change,
     table,
@@ -314,7 +312,7 @@ function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): 
 
 /** By the time of an undo a name may be that of another table. */
 function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<string, string> {
-  const changed = plan.definitions.flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
+  const changed = changedDefinitions(plan).flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
   const ids = new Map([...stored, ...changed].map(({ name, id }) => [name, id]));
   const names = changed.flatMap(({ relations }) => relations.map(({ table }) => table));
   return Object.fromEntries(
@@ -327,19 +325,18 @@ function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<strin
 
 /** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
 async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: Progress): Promise<void> {
-  const { after } = plan;
-  const [own] = plan.definitions;
+  const { after, own } = plan;
   if (after === undefined) return;
   // We may have been stopped for so long that what lies in these fields is in use by now.
-  await progress.requireOurs();
+  await progress.requireLock();
   // An instance that was considered dead may have left something there.
-  if (own?.from !== undefined && own.to !== undefined)
-    await emptyFields(deps, { before: own.from, after: own.to }, progress.requireOurs);
+  if (own.from !== undefined && own.to !== undefined)
+    await emptyFields(deps, { before: own.from, after: own.to }, progress.requireLock);
   for (const each of plan.fills) await fill(deps, plan, after, each, progress.add).catch(refuseShared);
   const { build, drop: former } = indexChanges(plan);
   // Such indexes too, which it may still drop. Those of a table that comes back are its own.
-  if (plan.before !== undefined) await deps.data.dropIndexes(after, build, progress.requireOurs, isBuilt);
-  await progress.requireOurs();
+  if (plan.before !== undefined) await deps.data.dropIndexes(after, build, progress.requireLock, isBuilt);
+  await progress.requireLock();
   for (const spec of build) {
     if (!(await deps.data.build(after, [spec], { change, former })))
       throw await notUnique(deps, plan, after, spec);
@@ -354,15 +351,15 @@ async function indexNumbers(
   { data }: ChangeDeps,
   change: string,
   plan: Plan,
-  { requireOurs }: Progress,
+  { requireLock }: Progress,
 ): Promise<void> {
   for (const { parents, index } of numbersKept(plan)) {
     // One that another change has left behind may still be dropped by that.
-    await data.dropIndexes(parents, [index], requireOurs, isBuilt);
-    await requireOurs();
+    await data.dropIndexes(parents, [index], requireLock, isBuilt);
+    await requireLock();
     await data.build(parents, [index], { change, former: [] });
     // One that was built too late goes again, as it does for those of the table itself.
-    await requireOurs();
+    await requireLock();
   }
 }
 

@@ -1,0 +1,78 @@
+// Removes for good what changes of tables took away, once it is too late to undo them.
+import type { TableDefinition } from "../catalog/definition.js";
+import { notesOf } from "../catalog/fills.js";
+import { gramField, gramFieldsOf } from "../catalog/grams.js";
+import type { Change } from "../mongo/change-store.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { KEPT_MS } from "./change-table.js";
+
+/** A day more, so that nothing is swept up while somebody undoes its change in the last moment. */
+const SWEPT_AFTER_MS = KEPT_MS + 24 * 60 * 60 * 1000;
+/** How often to look for what is older. */
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+
+/** Removes for good what is no longer kept, a change at a time, at most once an hour. */
+export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const began = deps.clock.now().getTime();
+    if (began - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = began;
+    for (;;) {
+      const now = deps.clock.now();
+      const change = await deps.changes.takeForSweeping(new Date(began - SWEPT_AFTER_MS), now);
+      if (change === undefined) return;
+      await sweep(deps, change);
+      await deps.changes.forget(change.id);
+    }
+  };
+}
+
+/** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
+async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
+  for (const table of before) {
+    const { id, storage } = table;
+    // Other programs may still use what an adopted table no longer shows. Notes are for an undo alone.
+    if (storage.adopted === true) {
+      const later = after.find((each) => each.id === id);
+      if (later !== undefined)
+        await deps.data.unset(storage.collection, notesOf({ before: table, after: later }));
+      continue;
+    }
+    // As they are at this moment: sweeping what came before may have taken long.
+    const definitions = await deps.catalogStore.load();
+    const current = definitions.find((each) => each.id === id);
+    // Another table may have adopted the collection since.
+    const isOthers = definitions.some(
+      (each) => each.id !== id && each.storage.collection === storage.collection,
+    );
+    if (removed.includes(id)) {
+      if (current !== undefined) continue;
+      await deps.data.forgetSequence(id);
+      await deps.journalStore.forgetTable(id);
+      if (!isOthers) await deps.data.dropCollection(storage.collection);
+      continue;
+    }
+    if (isOthers) continue;
+    const kept = [after.find((each) => each.id === id), current].flatMap((table) =>
+      Object.values(table?.storage.fields ?? {}),
+    );
+    const taken = Object.values(storage.fields).filter((field) => !kept.includes(field));
+    const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
+    for (const field of gramsIn(current)) grams.delete(field);
+    await deps.data.unset(storage.collection, [...taken, ...grams]);
+    // Nothing knows these fields from here on: what is made a secret later looks for its former values in the others.
+    await deps.journalStore.forgetValues(id, taken);
+  }
+}
+
+/** Earlier versions left them where they were when a column was no longer searchable. */
+function gramsIn(table: TableDefinition | undefined): string[] {
+  const { columns = [], storage } = table ?? {};
+  return gramFieldsOf(
+    columns.flatMap(({ id, searchable }) => {
+      const field = storage?.fields[id];
+      return field === undefined ? [] : [{ field, searchable }];
+    }),
+  );
+}
