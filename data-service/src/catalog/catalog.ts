@@ -188,6 +188,16 @@ export function memberNamed({ columns, relations }: Table, name: string): Column
   return columns.get(name) ?? relations.get(name);
 }
 
+/** Is the member shown unless something else is said? Relations always are. */
+export function isOpen(member: Column | Relation): boolean {
+  return !("hidden" in member && member.hidden);
+}
+
+/** Does the service give the member its value? It does so for columns alone. */
+export function isGenerated(member: Column | Relation): boolean {
+  return "generated" in member && member.generated;
+}
+
 /** What a field of a table's documents holds: the values of a column, or the links of a relation. */
 export function memberIn(table: Table, field: string): Column | Relation | undefined {
   const column = [...table.columns.values()].find((each) => each.field === field);

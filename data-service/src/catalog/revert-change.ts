@@ -11,7 +11,10 @@ type Member = ColumnDefinition | RelationDefinition;
  * What stays as it is now: with softDelete switched off deleted records would come alive, and ids and where records lie
  * in a cluster can't be changed back.
  */
-const KEPT_SETTINGS: readonly Setting[] = ["softDelete", "idType", "shardKey"];
+const KEPT_SETTINGS = ["softDelete", "idType", "shardKey"] as const satisfies readonly Setting[];
+
+/** All others are reverted: one that is new has to be named there, or above. */
+type RevertedSettings = Required<Pick<TableDefinition, Exclude<Setting, (typeof KEPT_SETTINGS)[number]>>>;
 
 /** Can a change of this setting not be reverted? @param where as of a step */
 export function isKeptSetting(where: string): where is Setting {
@@ -59,17 +62,20 @@ export function revertChange(
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
   const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
-  return {
-    ...now,
+  const settings: RevertedSettings = {
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
     singleton: pick(before.singleton, after.singleton, now.singleton),
     changes: pick(before.changes === true, after.changes === true, now.changes === true),
     history: pick(before.history === true, after.history === true, now.history === true),
-    columns,
-    relations,
     uniques: keys((each) => each.uniques),
     indexes: keys((each) => each.indexes),
+  };
+  return {
+    ...now,
+    ...settings,
+    columns,
+    relations,
     storage: {
       collection: now.storage.collection,
       fields,

@@ -39,35 +39,54 @@ export type Member = ColumnDefinition | RelationDefinition;
 type Kind = "column" | "relation";
 
 /** The table's own settings. */
-export const SETTINGS = [
-  "name",
-  "description",
-  "singleton",
-  "changes",
-  "history",
-  "softDelete",
-  "shardKey",
-  "idType",
-  "uniques",
-  "indexes",
-] as const;
-export type Setting = (typeof SETTINGS)[number];
+export type Setting = Exclude<keyof TableDefinition, "id" | "columns" | "relations" | "storage">;
+
+const none = (): readonly Risk[] => [];
+
+/** One row a setting: what its change may cost. */
+const SETTING_RISKS: Readonly<Record<Setting, (change: Transition) => readonly Risk[]>> = {
+  name: none,
+  description: none,
+  singleton: singletonRisks,
+  changes: none,
+  history: none,
+  softDelete: softDeleteRisks,
+  shardKey: none,
+  idType: idTypeRisks,
+  uniques: uniquesRisks,
+  indexes: none,
+};
+
+function isSetting(key: string): key is Setting {
+  return Object.hasOwn(SETTING_RISKS, key);
+}
+
+/** In the order in which their changes are told. */
+export const SETTINGS: readonly Setting[] = Object.keys(SETTING_RISKS).filter(isSetting);
 
 /** @param key the setting of the table that changes */
-export function tableRisks(key: Setting, { before, after }: Transition): readonly Risk[] {
-  if (key === "idType") {
-    const why = "have ids of the former type; idType can be changed only while the table has no records";
-    return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "nonsense" }];
-  }
-  if (key === "singleton" && after.singleton) {
-    const why = "are in the table; it can become a singleton only while it has one record at most";
-    return [{ question: { ask: "living", beyond: 1 }, why, confirmed: "nonsense" }];
-  }
-  if (key === "softDelete" && after.softDelete !== true) {
-    const why = "are deleted; restore them, or remove them for good, before softDelete is switched off";
-    return [{ question: { ask: "present", field: DELETED_FIELD }, why, confirmed: "impossible" }];
-  }
-  if (key !== "uniques") return [];
+export function tableRisks(key: Setting, change: Transition): readonly Risk[] {
+  return SETTING_RISKS[key](change);
+}
+
+function idTypeRisks(): Risk[] {
+  const why = "have ids of the former type; idType can be changed only while the table has no records";
+  return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "nonsense" }];
+}
+
+function singletonRisks({ after }: Transition): Risk[] {
+  if (!after.singleton) return [];
+  const why = "are in the table; it can become a singleton only while it has one record at most";
+  return [{ question: { ask: "living", beyond: 1 }, why, confirmed: "nonsense" }];
+}
+
+function softDeleteRisks({ after }: Transition): Risk[] {
+  if (after.softDelete === true) return [];
+  const why = "are deleted; restore them, or remove them for good, before softDelete is switched off";
+  return [{ question: { ask: "present", field: DELETED_FIELD }, why, confirmed: "impossible" }];
+}
+
+function uniquesRisks({ before, after }: Transition): Risk[] {
   const former = new Set(before.uniques.map((names) => uniqueKey(before, names)));
   return after.uniques
     .filter((names) => !former.has(uniqueKey(after, names)))

@@ -23,6 +23,7 @@ import {
   type Actor,
   CHANGE_FIELD,
   type ChangeKind,
+  type Entry,
   entryOf,
   imageOf,
   lastChangeOf,
@@ -183,7 +184,7 @@ export class JournaledStore {
       const after = await this.#orWithdraw(pending, () =>
         light.updateAndGet(table, unchanged, marked(wish, pending)),
       );
-      await this.#told(table, pending, after !== undefined, after);
+      await this.#tell(table, pending, after && entryOf(table, pending, after));
       return after === undefined ? false : { document: after, isChanged: true };
     });
   }
@@ -195,7 +196,7 @@ export class JournaledStore {
       const count = await this.#orWithdraw(pending, () =>
         light.remove(table, { $and: [which, unchangedSince(before)] }),
       );
-      await this.#told(table, pending, count > 0);
+      await this.#tell(table, pending, count > 0 ? entryOf(table, pending) : undefined);
       return count === 0 ? false : count;
     });
     return removed ?? 0;
@@ -248,11 +249,11 @@ export class JournaledStore {
     return pending;
   }
 
-  /** Publishes what was made, or withdraws what was not. */
-  async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<void> {
+  /** Publishes a change that was made, or withdraws its announcement. @param entry undefined when it was not made */
+  async #tell(table: Table, pending: Pending, entry: Entry | undefined): Promise<void> {
     const { journal } = this.#deps;
-    if (isMade) await journal.publish(table, [entryOf(table, pending, after)]).catch(throwAway);
-    else await journal.withdraw([pending]);
+    if (entry === undefined) await journal.withdraw([pending]);
+    else await journal.publish(table, [entry]).catch(throwAway);
   }
 
   async #readOne(table: Table, which: Document): Promise<StoredRecord | undefined> {

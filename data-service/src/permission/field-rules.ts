@@ -1,5 +1,5 @@
 // The `fields` of a rule -> which members of the table it is about.
-import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { type Column, isOpen, type Relation, type Table } from "../catalog/catalog.js";
 import { refuse, unknownField } from "../query/refuse.js";
 import { parseFields } from "../query/syntax/fields.js";
 import type { Action } from "./rule.js";
@@ -13,8 +13,7 @@ export type Members = (member: Column | Relation) => boolean;
  * @throws AppError 400 for unknown names, for names inside relations and for counts
  */
 export function membersOf(fields: string | null, table: Table, action: Action): Members {
-  const open: Members = (member) => !("hidden" in member && member.hidden);
-  if (fields === null) return open;
+  if (fields === null) return isOpen;
   const scope = parseFields(fields, "fields");
   const [inside] = scope.nested.keys();
   if (inside !== undefined)
@@ -31,7 +30,7 @@ export function membersOf(fields: string | null, table: Table, action: Action): 
   for (const name of [...scope.names, ...scope.excluded])
     if (!names.includes(name)) throw unknownField("fields", name, table.name, names);
   const { excluded } = scope;
-  if (excluded.size > 0) return (member) => open(member) && !excluded.has(member.name);
-  if (scope.star) return (member) => open(member) || scope.names.has(member.name);
+  if (excluded.size > 0) return (member) => isOpen(member) && !excluded.has(member.name);
+  if (scope.star) return (member) => isOpen(member) || scope.names.has(member.name);
   return (member) => scope.names.has(member.name);
 }

@@ -3,7 +3,7 @@ import { AppError, unavailable } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";
 import { same } from "../catalog/canonical.js";
-import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, type Column, isOpen, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Principal, SignedIn } from "../principal.js";
@@ -36,8 +36,6 @@ export type Views = WeakMap<Catalog, ReadView>;
 
 const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
 const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
-/** What one's own record shows. */
-const isOpen = (member: Column | Relation): boolean => !("hidden" in member && member.hidden);
 
 export class Rights {
   readonly #context: RightsContext;

@@ -1,6 +1,13 @@
 // What a caller can see and do, table by table and member by member: the one source of everything that describes the
 // API to them. Pure.
-import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  isGenerated,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { WriteGrant } from "./compile-rules.js";
 import type { ReadView } from "./read-view.js";
@@ -114,7 +121,7 @@ function memberOf(
   const comparable = new Set(view.names(table, "use"));
   const grants = (of: readonly WriteGrant[], member: Column | Relation): boolean =>
     member.readOnly !== true &&
-    !("generated" in member && member.generated) &&
+    !isGenerated(member) &&
     of.some(({ members }) => members(member)) &&
     (!("link" in member) || view.mayLink(table, member));
   return (member) => ({

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
-import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, type Column, isOpen, type Relation, type Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import { COLUMN_TYPE_NAMES } from "../catalog/column-types.js";
 import type { TableDefinition } from "../catalog/definition.js";
@@ -122,7 +122,7 @@ export const readerView = new ReadView(catalog, (of) =>
     ? undefined
     : {
         rows: ALWAYS,
-        grants: [{ rows: ALWAYS, members: (member) => !("hidden" in member && member.hidden) }],
+        grants: [{ rows: ALWAYS, members: isOpen }],
       },
 );
 
