@@ -1,4 +1,4 @@
-// Session and presented generation -> what a refresh does. Decides; judge-refresh.ts and refresh.ts act.
+// Session and presented generation -> what a refresh does. Decides; accept-refresh.ts and refresh.ts act.
 import type { Session } from "./session.js";
 
 /** Two tabs, or an answer that was lost: the previous token stays good for this long (contract, section 3.1). */

@@ -1,10 +1,10 @@
 // Refresh token -> an access token for one call, which leaves the session and its refresh token as they are.
 import type { Logger } from "@portico/shared/logger";
+import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
 import type { ClientFacts } from "./issue-session.js";
-import { type JudgeRefreshDeps, judgeRefresh } from "./judge-refresh.js";
 import type { Tokens } from "./token-pair.js";
 
-export interface LendAccessTokenDeps extends JudgeRefreshDeps {
+export interface LendAccessTokenDeps extends AcceptRefreshDeps {
   readonly tokens: Tokens;
 }
 
@@ -21,9 +21,9 @@ export async function lendAccessToken(
   log: Pick<Logger, "warn">,
 ): Promise<string | undefined> {
   const presented = deps.tokens.refresh.read(refreshToken);
-  const judged = presented && (await judgeRefresh(deps, presented, client, log));
-  if (judged === undefined) return undefined;
-  const { id: sessionId, userId, origin } = judged.session;
+  const accepted = presented && (await acceptRefresh(deps, presented, client, log));
+  if (accepted === undefined) return undefined;
+  const { id: sessionId, userId, origin } = accepted.session;
   const issuedAtSeconds = Math.floor(deps.clock.now().getTime() / 1000);
   return deps.tokens.access.sign({ userId, sessionId, origin }, issuedAtSeconds);
 }

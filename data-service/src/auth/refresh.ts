@@ -2,16 +2,16 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { TokenPair } from "@portico/shared/token-pair";
+import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
-import { type JudgeRefreshDeps, judgeRefresh } from "./judge-refresh.js";
 import type { RefreshClaims } from "./refresh-token.js";
 import { type Session, sessionExpiry } from "./session.js";
 import type { Throttle } from "./throttle.js";
 import { type Tokens, tokenPair } from "./token-pair.js";
 
-export interface RefreshDeps extends JudgeRefreshDeps {
-  readonly sessions: JudgeRefreshDeps["sessions"] & {
+export interface RefreshDeps extends AcceptRefreshDeps {
+  readonly sessions: AcceptRefreshDeps["sessions"] & {
     /** One conditional write: undefined, and nothing changed, unless `generation` is still the stored one. */
     rotate(
       sessionId: string,
@@ -64,14 +64,14 @@ async function attempt(
   client: ClientFacts,
   log: Logger,
 ): Promise<Session | undefined> {
-  const judged = await judgeRefresh(deps, presented, client, log);
-  if (judged === undefined) throw refused();
-  if (judged.rotation === "repeat") return judged.session;
+  const accepted = await acceptRefresh(deps, presented, client, log);
+  if (accepted === undefined) throw refused();
+  if (accepted.rotation === "repeat") return accepted.session;
   const counted = await deps.throttle.admitRefresh(presented.sessionId);
   const now = deps.clock.now();
   const rotated = await deps.sessions.rotate(presented.sessionId, presented.generation, {
     rotatedAt: now,
-    expiresAt: sessionExpiry(judged.session, now),
+    expiresAt: sessionExpiry(accepted.session, now),
   });
   if (rotated === undefined) await counted.withdraw();
   return rotated;

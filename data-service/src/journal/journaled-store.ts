@@ -8,12 +8,12 @@ import type { Stored } from "../catalog/column-types.js";
 import { sameValue } from "../catalog/restore-value.js";
 import { throwAway } from "../mongo/driver-errors.js";
 import {
-  type Change,
   type ListChange,
   listWith,
   listWithout,
   type RecordStore,
   type Updated,
+  type UpdateOperators,
 } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
 import type { Document, Stage } from "../query/lower/document.js";
@@ -98,7 +98,7 @@ export class JournaledStore {
   async updateById(
     table: Table,
     id: Stored,
-    change: Change,
+    change: UpdateOperators,
     fields: Document,
     freeOf?: string,
   ): Promise<Updated | undefined> {
@@ -114,14 +114,14 @@ export class JournaledStore {
   async updateAndGet(
     table: Table,
     which: Document,
-    change: Change,
+    change: UpdateOperators,
     fields: Document,
   ): Promise<StoredRecord | undefined> {
     if (!isJournaled(table)) return this.#deps.store.updateAndGet(table, which, change, fields);
     return (await this.#change(table, which, { change }))?.document;
   }
 
-  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+  async updateMany(table: Table, which: Document, change: UpdateOperators): Promise<number> {
     if (!isJournaled(table)) return this.#deps.store.updateMany(table, which, change);
     return this.#changeEach(table, which, { change });
   }
@@ -299,10 +299,10 @@ interface Done {
 }
 
 /** What is to become of a record: fields, or what is computed from those that it has. */
-type Wish = { readonly change: Change } | { readonly set: Document };
+type Wish = { readonly change: UpdateOperators } | { readonly set: Document };
 
 /** The change, and the record's word for it. */
-function marked(wish: Wish, pending: Pending): Change | Stage[] {
+function marked(wish: Wish, pending: Pending): UpdateOperators | Stage[] {
   const mark = markOf(pending);
   if ("set" in wish) return [{ $set: { ...wish.set, [CHANGE_FIELD]: { $literal: mark } } }];
   return { ...wish.change, $set: { ...wish.change.$set, [CHANGE_FIELD]: mark } };

@@ -4,7 +4,7 @@ import { type Collection, type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 
 /** A change of tables. */
-export interface Change {
+export interface TableChange {
   readonly id: string;
   /** The table it was asked of. */
   readonly table: string;
@@ -27,7 +27,7 @@ export interface Change {
   readonly at: Date;
 }
 
-export interface ChangeDocument extends Omit<Change, "id"> {
+export interface ChangeDocument extends Omit<TableChange, "id"> {
   _id: ObjectId;
   /**
    * `preparing`: nobody sees it, and after a crash it is given up. `done`: it is in use. `undone`: and was brought back.
@@ -46,15 +46,15 @@ const SWEEPING_MS = 60 * 60 * 1000;
 
 export interface ChangeStore {
   /** Notes a change before anything of it is written. */
-  begin(change: Change): Promise<void>;
+  begin(change: TableChange): Promise<void>;
   /** The change that a lock names; none when its making had only begun. */
-  find(id: string): Promise<Change | undefined>;
+  find(id: string): Promise<TableChange | undefined>;
   /** Notes that a change is in use, and that the one it undoes is undone. */
-  finish(change: Pick<Change, "id" | "undoes">): Promise<void>;
+  finish(change: Pick<TableChange, "id" | "undoes">): Promise<void>;
   /** Forgets a change that was given up. */
   forget(id: string): Promise<void>;
   /** The change of a table that was made last since `since` that can be undone. */
-  lastUndoable(table: string, since: Date): Promise<Change | undefined>;
+  lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
   /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
   /** Fields in which a member of a table has lain before changes that are not swept up yet. */
@@ -67,13 +67,13 @@ export interface ChangeStore {
    * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping began so long ago that
    * it was interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
    */
-  takeForSweeping(until: Date, now: Date): Promise<Change | undefined>;
+  takeForSweeping(until: Date, now: Date): Promise<TableChange | undefined>;
 }
 
 export function makeChangeStore(db: Db): ChangeStore {
   const changes: Collection<ChangeDocument> = db.collection<ChangeDocument>("_changes");
   const byId = (id: string) => ({ _id: ObjectId.createFromHexString(id) });
-  const toChange = ({ _id, state: _state, sweptAt: _sweptAt, ...change }: ChangeDocument): Change => ({
+  const toChange = ({ _id, state: _state, sweptAt: _sweptAt, ...change }: ChangeDocument): TableChange => ({
     id: _id.toHexString(),
     ...change,
   });

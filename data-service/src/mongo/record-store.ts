@@ -30,7 +30,7 @@ import { TableCounts } from "./table-counts.js";
 import { mostAnswered, readCommand, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
-export type Change = UpdateFilter<BsonDocument>;
+export type UpdateOperators = UpdateFilter<BsonDocument>;
 
 /** A document that was changed. */
 export interface Updated {
@@ -288,7 +288,7 @@ export class RecordStore {
   }
 
   /** Changes the document that `which` selects. @returns whether there was one */
-  async update(table: Table, which: Document, change: Change): Promise<boolean> {
+  async update(table: Table, which: Document, change: UpdateOperators): Promise<boolean> {
     const result = await this.#writing(table, () => this.#collection(table).updateOne(which, change));
     return result.matchedCount === 1;
   }
@@ -301,7 +301,7 @@ export class RecordStore {
   async updateAndGet(
     table: Table,
     which: Document,
-    change: Change | Stage[],
+    change: UpdateOperators | Stage[],
     fields: Document = {},
   ): Promise<StoredRecord | undefined> {
     const found = await this.#writing(table, () =>
@@ -323,19 +323,20 @@ export class RecordStore {
   async updateById(
     table: Table,
     id: Stored,
-    change: Change,
+    change: UpdateOperators,
     fields: Document,
     freeOf?: string,
   ): Promise<Updated | undefined> {
     // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an
     // object.
-    const whileFree: Change = freeOf === undefined ? change : { ...change, $pop: { [freeOf]: 1 as const } };
+    const whileFree: UpdateOperators =
+      freeOf === undefined ? change : { ...change, $pop: { [freeOf]: 1 as const } };
     if (await this.#updateTogether(table, id, whileFree)) {
       // It is made, whether it can be read or not.
       const found = await this.byIds(table, [id], fields).catch(() => []);
       return { document: found[0] };
     }
-    const alone = (which: Document, how: Change): Promise<StoredRecord | undefined> =>
+    const alone = (which: Document, how: UpdateOperators): Promise<StoredRecord | undefined> =>
       this.updateAndGet(table, { _id: id, ...which }, how, fields);
     const document = await alone({}, whileFree).catch((error: unknown) => {
       if (freeOf === undefined || !isTypeMismatch(error)) throw error;
@@ -344,7 +345,7 @@ export class RecordStore {
     return document && { document };
   }
 
-  async #updateTogether(table: Table, id: Stored, change: Change): Promise<boolean> {
+  async #updateTogether(table: Table, id: Stored, change: UpdateOperators): Promise<boolean> {
     const { createdAt, updatedAt } = table;
     const at = change.$set?.[updatedAt.field];
     if (!(at instanceof Date)) return false;
@@ -353,7 +354,7 @@ export class RecordStore {
   }
 
   /** @returns how many documents are different now */
-  async updateMany(table: Table, which: Document, change: Change | Stage[]): Promise<number> {
+  async updateMany(table: Table, which: Document, change: UpdateOperators | Stage[]): Promise<number> {
     const result = await this.#writing(table, () => this.#collection(table).updateMany(which, change));
     return result.modifiedCount;
   }
@@ -361,7 +362,7 @@ export class RecordStore {
   /** Makes many changes, each of the document that its `which` selects, in no order. @returns how many were made */
   async updateEach(
     table: Table,
-    changes: readonly { readonly which: Document; readonly change: Change }[],
+    changes: readonly { readonly which: Document; readonly change: UpdateOperators }[],
   ): Promise<number> {
     const updates = changes.map(({ which, change }) => ({ updateOne: { filter: which, update: change } }));
     const result = await this.#writing(table, () =>

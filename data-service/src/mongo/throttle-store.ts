@@ -96,19 +96,19 @@ export function makeThrottleStore(db: Db): ThrottleStore {
   };
 }
 
-type Change = AnyBulkWriteOperation<CounterDocument>;
+type CounterWrite = AnyBulkWriteOperation<CounterDocument>;
 
-function oneLess(key: string): Change {
+function oneLess(key: string): CounterWrite {
   const filter = { _id: { $eq: key }, count: { $gt: 0 } };
   return { updateOne: { filter, update: { $inc: { count: -1 }, $unset: { notBefore: "" } } } };
 }
 
-function oneFailed(key: string): Change {
+function oneFailed(key: string): CounterWrite {
   return { updateOne: { filter: { _id: { $eq: key }, count: { $gt: 0 } }, update: { $inc: { failed: 1 } } } };
 }
 
 /** Left to be swept: a deletion would be a command of its own, and the next try an insert. */
-function noneAnyMore(key: string): Change {
+function noneAnyMore(key: string): CounterWrite {
   const update: UpdateFilter<CounterDocument> = {
     $set: { count: 0, failed: 0, expiresAt: NO_WAIT },
     $unset: { notBefore: "" },
@@ -116,7 +116,7 @@ function noneAnyMore(key: string): Change {
   return { updateOne: { filter: { _id: { $eq: key } }, update } };
 }
 
-function noted({ key, until }: { readonly key: string; readonly until: Date }): Change {
+function noted({ key, until }: { readonly key: string; readonly until: Date }): CounterWrite {
   const update = { $set: { expiresAt: until }, $setOnInsert: { count: 0 } };
   return { updateOne: { filter: { _id: { $eq: key } }, update, upsert: true } };
 }

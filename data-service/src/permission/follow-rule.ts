@@ -7,7 +7,7 @@ import type { Withheld } from "./rule.js";
 import { withheldAfter, withheldAgain, withholdingToo } from "./withheld.js";
 
 /** The tables before and after a change, and by what rules are judged. */
-export interface Change {
+export interface CatalogChange {
   readonly before: Catalog;
   readonly after: Catalog;
   readonly context: FitContext;
@@ -37,7 +37,7 @@ export interface FormerRule extends Pick<RuleState, "text" | "isEnabled"> {
  * @returns the rule for the catalog `after`; off also where a type or a value that it compares with has changed, for it
  * would grant nothing, and might grant something else after the next change
  */
-export function followRule(rule: StoredRule, { before, after, context }: Change): FollowedRule {
+export function followRule(rule: StoredRule, { before, after, context }: CatalogChange): FollowedRule {
   const followed = followNames(rule, before, after);
   const named = followed.kind === "renamed" ? followed.text : textOf(rule);
   const text = withheldAgain(named, rule, before, after);
@@ -54,7 +54,7 @@ export function followRule(rule: StoredRule, { before, after, context }: Change)
 export function ruleAfter(
   rule: StoredRule & { readonly isEnabled: boolean },
   former: FormerRule | undefined,
-  change: Change,
+  change: CatalogChange,
 ): RuleState {
   const { before, after } = change;
   const withheld = withheldAfter(rule, before, after);
@@ -73,7 +73,7 @@ export function ruleAfter(
 function isAsItWas(
   { text, meaning }: FormerRule,
   { action }: StoredRule,
-  { after, context }: Change,
+  { after, context }: CatalogChange,
 ): boolean {
   return meaning === meaningOf(text, after) && misfits({ ...text, action }, after, context).length === 0;
 }

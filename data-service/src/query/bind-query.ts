@@ -70,9 +70,9 @@ export function bindRecordShape(
   return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
 }
 
-type Shape = Pick<BoundNode, "table" | "columns" | "children" | "counts">;
+type Selection = Pick<BoundNode, "table" | "columns" | "children" | "counts">;
 
-function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Shape {
+function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Selection {
   const fields = parameters.fields === undefined ? undefined : fieldsOf(parameters.fields, "fields", scope);
   return bindSelection(fields, parameters.deep, scope, { fields: "fields", deep: "deep" });
 }
@@ -91,7 +91,7 @@ function bindSelection(
   deep: Json | undefined,
   scope: Scope,
   at: Places,
-): Shape {
+): Selection {
   const { table } = scope;
   const settings = deepSettings(deep, scope, at.deep);
   const columns = selectColumns(fields, scope, at.fields);
@@ -289,7 +289,7 @@ function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Sco
 }
 
 /** `{"id":…}`, with whatever deep loads below it. */
-function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Shape {
+function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Selection {
   const names: FieldScope = { ...emptyScope(), names: new Set(["id"]), positive: true };
   return { ...bindSelection(names, deep, scope, at), table: target };
 }

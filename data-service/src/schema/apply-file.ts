@@ -14,7 +14,7 @@ import { requireAllowed } from "./ask-data.js";
 import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { createTable, type SchemaDeps, unlocked, withOwnCollection } from "./create-table.js";
-import { changedDefinitions, type Plan, planChange, requireOwnCollection } from "./plan-change.js";
+import { type ChangePlan, changedDefinitions, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long a table that another instance is making is waited for. */
@@ -163,7 +163,7 @@ async function differenceOf(
   existing: TableDefinition,
   table: FileTable,
   first: readonly string[],
-): Promise<TableDifference & { plan: Plan | undefined }> {
+): Promise<TableDifference & { plan: ChangePlan | undefined }> {
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
@@ -198,7 +198,7 @@ function stepText({ what, where, from, to }: Step): string {
   return `${what} ${where}${isRenamed ? ` (renamed to "${later}")` : ""}`;
 }
 
-async function refusalOf(deps: ChangeDeps, plan: Plan): Promise<AppError | undefined> {
+async function refusalOf(deps: ChangeDeps, plan: ChangePlan): Promise<AppError | undefined> {
   try {
     requireAllowed(plan, await costsOf(deps, plan), undefined);
     return undefined;
@@ -208,7 +208,7 @@ async function refusalOf(deps: ChangeDeps, plan: Plan): Promise<AppError | undef
   }
 }
 
-function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDefinition[] {
+function replaced(definitions: readonly TableDefinition[], plan: ChangePlan): TableDefinition[] {
   const after = new Map(
     changedDefinitions(plan).flatMap(({ to }) => (to === undefined ? [] : [[to.id, to] as const])),
   );

@@ -24,7 +24,7 @@ import type { Report } from "../mongo/table-writes.js";
 import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
 import { firstLink, listRelation, withoutLivingLinks } from "./ask-links.js";
-import { confirmHash, type Plan, schemaError } from "./plan-change.js";
+import { type ChangePlan, confirmHash, schemaError } from "./plan-change.js";
 
 export interface DataDeps {
   readonly data: TableData;
@@ -48,7 +48,7 @@ export interface Cost {
 }
 
 /** What in the records keeps the change from being made without asking. */
-export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
+export async function recordCosts(deps: DataDeps, plan: ChangePlan): Promise<Cost[]> {
   const { before } = plan;
   if (before === undefined) return [];
   const costs: Cost[] = [];
@@ -69,7 +69,11 @@ export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
  * @throws AppError 409 DESTRUCTIVE_CHANGE with the costs and the hash to confirm them with, 422 for what is refused
  * anyway
  */
-export function requireAllowed(plan: Plan, costs: readonly Cost[], confirmed: string | undefined): void {
+export function requireAllowed(
+  plan: ChangePlan,
+  costs: readonly Cost[],
+  confirmed: string | undefined,
+): void {
   const nonsense = costs.filter((cost) => cost.confirmed === "nonsense");
   if (nonsense.length > 0) throw schemaError(nonsense.map(sentence));
   if (costs.length === 0) return;
@@ -107,7 +111,7 @@ interface Answer extends Found, Pick<Cost, "tally" | "tallyShown"> {
   readonly gone?: number;
 }
 
-async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Answer> {
+async function ask(deps: DataDeps, plan: ChangePlan, before: Table, question: Question): Promise<Answer> {
   const { data } = deps;
   switch (question.ask) {
     case "records":
@@ -138,7 +142,7 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
 
 type FieldQuestion = Extract<Question, { readonly ask: "present" | "missing" | "longer" }>;
 
-function askField({ data }: DataDeps, plan: Plan, before: Table, { ask, field }: FieldQuestion) {
+function askField({ data }: DataDeps, plan: ChangePlan, before: Table, { ask, field }: FieldQuestion) {
   // Links to deleted records are lost with the others.
   if (ask === "longer") return data.withLinks(before, field, "several");
   const list = listRelation(before, field);
@@ -150,7 +154,7 @@ function askField({ data }: DataDeps, plan: Plan, before: Table, { ask, field }:
 }
 
 /** The defaults that records without a value are to get, by field; those of converted values are known only later. */
-function filledIn(deps: DataDeps, { fills, after }: Plan): ReadonlyMap<string, Stored> {
+function filledIn(deps: DataDeps, { fills, after }: ChangePlan): ReadonlyMap<string, Stored> {
   const converted = new Set(fills.flatMap((each) => (each.kind === "convert" ? [each.to] : [])));
   return new Map(
     fills.flatMap((each) => {
@@ -162,7 +166,7 @@ function filledIn(deps: DataDeps, { fills, after }: Plan): ReadonlyMap<string, S
 }
 
 /** The column of a member before and after. */
-function columnPair({ before, after }: Plan, member: string): { from: Column; to: Column } {
+function columnPair({ before, after }: ChangePlan, member: string): { from: Column; to: Column } {
   const find = (table: Table | undefined): Column => {
     const column = [...(table?.columns.values() ?? [])].find((each) => each.id === member);
     if (column === undefined) throw new Error(`no column ${member}`);
@@ -223,7 +227,7 @@ function breaksRules(deps: DataDeps, from: Column, to: Column): (stored: unknown
  */
 export async function fill(
   deps: DataDeps,
-  plan: Plan,
+  plan: ChangePlan,
   table: Table,
   each: Fill,
   report: Report,
@@ -248,11 +252,16 @@ export async function fill(
 }
 
 /** Would a record be left without a value in the former field? */
-export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each: Restore): Promise<boolean> {
+export async function leavesGaps(
+  deps: DataDeps,
+  plan: ChangePlan,
+  before: Table,
+  each: Restore,
+): Promise<boolean> {
   return deps.data.leavesGaps(before, each, await restorerOf(deps, plan, before, each));
 }
 
-async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
+async function restorerOf(deps: DataDeps, plan: ChangePlan, table: Table, each: Restore): Promise<Restorer> {
   if (each.kind === "restoreLinks") {
     const lost = await deps.data.lostLinks(table, each.former, each.target);
     const target = [...plan.catalogs.after.tables.values()].find(

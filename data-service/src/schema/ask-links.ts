@@ -5,7 +5,7 @@ import { idText } from "../catalog/record-ids.js";
 import { linksIn } from "../catalog/restore-value.js";
 import type { TableData } from "../mongo/table-data.js";
 import { EXAMPLES, type Found } from "../mongo/table-questions.js";
-import type { Plan } from "./plan-change.js";
+import type { ChangePlan } from "./plan-change.js";
 
 type Data = Pick<TableData, "deletedLinks" | "matching" | "withLinks" | "withoutValue">;
 
@@ -18,7 +18,7 @@ export function listRelation(table: Table, field: string): Relation | undefined 
 /** Records without a link, or with none but to deleted records, which nobody is shown. */
 export async function withoutLivingLinks(
   data: Data,
-  plan: Plan,
+  plan: ChangePlan,
   before: Table,
   relation: Relation,
 ): Promise<Found> {
@@ -39,7 +39,7 @@ export async function withoutLivingLinks(
  */
 export async function firstLink(
   data: Data,
-  plan: Plan,
+  plan: ChangePlan,
   before: Table,
   field: string,
 ): Promise<(value: unknown) => Stored | undefined> {
@@ -54,7 +54,7 @@ export async function firstLink(
 /** Tells links to deleted records; undefined where there are none. */
 async function deletedLinks(
   data: Data,
-  { catalogs }: Plan,
+  { catalogs }: ChangePlan,
   before: Table,
   relation: Relation,
 ): Promise<((id: Stored) => boolean) | undefined> {

@@ -5,7 +5,7 @@ import type { FitContext } from "../permission/check-rule.js";
 import { followRule } from "../permission/follow-rule.js";
 import type { Rule } from "../permission/rule.js";
 import { type Cost, type DataDeps, recordCosts } from "./ask-data.js";
-import type { Plan } from "./plan-change.js";
+import type { ChangePlan } from "./plan-change.js";
 
 export interface CostDeps extends DataDeps {
   readonly rules: Pick<RuleStore, "enabled">;
@@ -15,7 +15,7 @@ export interface CostDeps extends DataDeps {
 }
 
 /** Everything that speaks against making the change without asking. */
-export async function costsOf(deps: CostDeps, plan: Plan): Promise<Cost[]> {
+export async function costsOf(deps: CostDeps, plan: ChangePlan): Promise<Cost[]> {
   return [...(await recordCosts(deps, plan)), ...(await ruleCosts(deps, plan))];
 }
 
@@ -28,7 +28,7 @@ function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof Data
 export function followedRules(
   deps: Omit<CostDeps, keyof DataDeps>,
   rules: readonly Rule[],
-  { before, after }: Plan["catalogs"],
+  { before, after }: ChangePlan["catalogs"],
 ): readonly Rule[] {
   return rules.flatMap((rule) => {
     const { text, because } = followRule(rule, { before, after, context: fitContextOf(deps) });
@@ -43,7 +43,7 @@ export function followedRules(
  */
 export async function costsWithLateRules(
   deps: CostDeps,
-  plan: Plan,
+  plan: ChangePlan,
   costs: readonly Cost[],
 ): Promise<Cost[] | undefined> {
   const known = new Set(costs.map(({ where, why }) => `${where} ${why}`));
@@ -55,7 +55,7 @@ export async function costsWithLateRules(
 const RULE_OFF = "rule.off";
 
 /** Rules that would be switched off. Those of a deleted table are not listed, nor are those that an undo concerns. */
-async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: Plan): Promise<Cost[]> {
+async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: ChangePlan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
   const removed = own.to === undefined ? own.from.name : undefined;
   const rules = (await deps.rules.enabled()).filter(({ table }) => table !== removed);

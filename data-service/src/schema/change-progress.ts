@@ -2,10 +2,10 @@
 import { AppError } from "@portico/shared/app-error";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import type { Holder } from "../mongo/change-lock.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 import type { RequireLock } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { indexChanges, type Plan } from "./plan-change.js";
+import { type ChangePlan, indexChanges } from "./plan-change.js";
 
 export interface Progress {
   /** To be called before anything is taken away. @throws AppError when another instance has ended the change */
@@ -29,8 +29,8 @@ export function refusalOf(error: unknown): Refusal {
 export async function progressOf(
   { catalogStore, changeLock, clock, data }: ChangeDeps,
   holder: Holder,
-  plan: Plan,
-  change: Change,
+  plan: ChangePlan,
+  change: TableChange,
 ): Promise<Progress> {
   const { before } = plan;
   const records = before === undefined || plan.fills.length === 0 ? 0 : await data.count(before);

@@ -5,7 +5,7 @@ import type { TableDefinition } from "../catalog/definition.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { type Expected, notAtVersion } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { type Plan, planChange, planRemoval } from "./plan-change.js";
+import { type ChangePlan, planChange, planRemoval } from "./plan-change.js";
 import { planUndo, settingsLeftAlone } from "./plan-undo.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
@@ -45,7 +45,7 @@ function atVersion(
   { catalogStore, systemTablePrefix }: ChangeDeps,
   id: string,
   expected: Expected,
-  plan: (definitions: readonly TableDefinition[]) => Plan,
+  plan: (definitions: readonly TableDefinition[]) => ChangePlan,
 ): Planner {
   if (expected === undefined) return plan;
   return async (definitions) => {

@@ -5,29 +5,29 @@ import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import { isBuilt } from "../catalog/index-names.js";
 import type { Holder } from "../mongo/change-lock.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 import type { Report, RequireLock } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
 import {
   builtTables,
+  type ChangePlan,
   definitionChange,
   indexChanges,
   numbersKept,
   numbersLeft,
-  type Plan,
 } from "./plan-change.js";
 import { ownTransition } from "./stored-change.js";
 
 /** The changed table before and after, with all others. */
-type Built = Pick<Plan, "before" | "after" | "catalogs">;
+type Built = Pick<ChangePlan, "before" | "after" | "catalogs">;
 
 const INTERRUPTED = "it was interrupted and has been taken back";
 
 /** The change is in use: everybody follows, then what only the former definition needed goes. */
 export async function finish(
   deps: ChangeDeps,
-  change: Change,
+  change: TableChange,
   { holder, version }: { readonly holder: Holder; readonly version: number },
   plan: Built,
   report: Report = async () => {},
@@ -78,8 +78,8 @@ async function tidyValues(
 /** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */
 async function unlinkLost(
   deps: ChangeDeps,
-  change: Change,
-  { before, after }: Pick<Plan, "before" | "after">,
+  change: TableChange,
+  { before, after }: Pick<ChangePlan, "before" | "after">,
   requireLock: RequireLock,
 ): Promise<void> {
   const isAdopted = change.after.some(({ id, storage }) => id === after?.id && storage.adopted === true);
@@ -101,7 +101,7 @@ function relationsBack(before: Table | undefined, after: Table): Relation[] {
 
 /** What became of a change; nothing is known of one whose making had only begun. */
 interface Ended {
-  readonly change: Change | undefined;
+  readonly change: TableChange | undefined;
   /** It is in use. */
   readonly done: boolean;
 }
@@ -139,13 +139,18 @@ async function endHeld(deps: ChangeDeps, holder: Holder): Promise<Ended | undefi
   }
 }
 
-async function finishAgain(deps: ChangeDeps, change: Change, holder: Holder, plan: Built): Promise<void> {
+async function finishAgain(
+  deps: ChangeDeps,
+  change: TableChange,
+  holder: Holder,
+  plan: Built,
+): Promise<void> {
   const { version } = await deps.catalogs.refresh();
   await finish(deps, change, { holder, version }, plan);
   await reportEnd(deps, change, "done");
 }
 
-async function tablesOf(deps: ChangeDeps, { table, before, after }: Change): Promise<Built> {
+async function tablesOf(deps: ChangeDeps, { table, before, after }: TableChange): Promise<Built> {
   const ids = [...new Set([...before, ...after].map((each) => each.id))];
   const find = (list: readonly TableDefinition[], id: string) => list.find((each) => each.id === id);
   const changed = ids.flatMap((id) => definitionChange(find(before, id), find(after, id)) ?? []);
@@ -179,7 +184,7 @@ export async function emptyFields(
 /** Takes back what nobody has seen: indexes and values of the new definition. */
 async function giveUp(
   deps: ChangeDeps,
-  change: Change,
+  change: TableChange,
   { holder, plan }: { readonly holder: Holder; readonly plan: Built },
 ): Promise<void> {
   const { before, after } = plan;
@@ -200,7 +205,7 @@ async function giveUp(
 
 async function reportEnd(
   { catalogStore, clock }: ChangeDeps,
-  change: Change,
+  change: TableChange,
   state: "done" | "failed",
 ): Promise<void> {
   await catalogStore.report(change.table, {

@@ -14,7 +14,7 @@ import type { DefinitionContext } from "../catalog/definition-context.js";
 import type { Fill } from "../catalog/fills.js";
 import { counterIndex, type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
 import { mergeDefinition } from "../catalog/merge-definition.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
 
 /** What becomes of one definition. */
@@ -43,7 +43,7 @@ export function definitionChange(
 }
 
 /** A change of one table, ready to be made. */
-export interface Plan {
+export interface ChangePlan {
   /** The table's id. */
   readonly table: string;
   readonly steps: readonly Step[];
@@ -56,7 +56,7 @@ export interface Plan {
   /** All tables, without the change and with it. */
   readonly catalogs: { readonly before: Catalog; readonly after: Catalog };
   /** The earlier change that this one undoes. */
-  readonly undoes: Change | undefined;
+  readonly undoes: TableChange | undefined;
 }
 
 export interface PlanDeps {
@@ -77,7 +77,7 @@ export function planChange(
   id: string,
   body: Json,
   { ownIds = false }: Pick<DefinitionContext, "ownIds"> = {},
-): Plan {
+): ChangePlan {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
   const existing = existingTable(definitions, id);
   const wanted = checkChanged(deps, definitions, existing, mergeDefinition(existing, body), { ownIds });
@@ -87,7 +87,7 @@ export function planChange(
 }
 
 /** Plans `DELETE /svc_table/{id}`. @throws AppError 404, 409 when other tables have relations to it */
-export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinition[], id: string): Plan {
+export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinition[], id: string): ChangePlan {
   const existing = existingTable(definitions, id);
   const leading = definitions.flatMap((table) =>
     table.relations
@@ -135,8 +135,8 @@ export function checkChanged(
 export function completePlan(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
-  { own: wanted, steps, fills, undoes }: Pick<Plan, "own" | "steps" | "fills" | "undoes">,
-): Plan {
+  { own: wanted, steps, fills, undoes }: Pick<ChangePlan, "own" | "steps" | "fills" | "undoes">,
+): ChangePlan {
   const { id: table } = wanted.from === undefined ? wanted.to : wanted.from;
   const own = withEpoch(wanted);
   const followers = own.from === undefined || own.to === undefined ? [] : follow(definitions, own);
@@ -169,7 +169,10 @@ function follow(definitions: readonly TableDefinition[], { from, to }: Changed):
 }
 
 /** All definitions that change, the followers among them. */
-export function changedDefinitions({ own, followers }: Pick<Plan, "own" | "followers">): DefinitionChange[] {
+export function changedDefinitions({
+  own,
+  followers,
+}: Pick<ChangePlan, "own" | "followers">): DefinitionChange[] {
   return [own, ...followers];
 }
 
@@ -183,7 +186,7 @@ export function builtTables(
   definitions: readonly TableDefinition[],
   table: string,
   changed: readonly DefinitionChange[],
-): Pick<Plan, "before" | "after" | "catalogs"> {
+): Pick<ChangePlan, "before" | "after" | "catalogs"> {
   const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
   const rest = definitions.filter((each) => !ids.has(each.id));
   const build = (which: "from" | "to"): Catalog =>
@@ -197,7 +200,7 @@ export function builtTables(
 }
 
 /** The indexes to build and to drop. */
-export function indexChanges({ before, after }: Pick<Plan, "before" | "after">): {
+export function indexChanges({ before, after }: Pick<ChangePlan, "before" | "after">): {
   readonly build: readonly IndexSpec[];
   readonly drop: readonly IndexSpec[];
 } {
@@ -217,7 +220,7 @@ export interface NumberIndex {
   readonly index: IndexSpec;
 }
 
-type Tables = Pick<Plan, "before" | "after" | "catalogs">;
+type Tables = Pick<ChangePlan, "before" | "after" | "catalogs">;
 
 /** Of numbers that begin to be kept. */
 export function numbersKept({ before, after, catalogs }: Tables): NumberIndex[] {
@@ -241,7 +244,7 @@ export function numberIndexes(catalog: Catalog, table: Table | undefined, other?
   });
 }
 
-function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
+function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void {
   if (plan.after === undefined) return;
   const needed = indexesOf(plan.after).length;
   if (needed > MAX_INDEXES)
@@ -253,7 +256,7 @@ function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
 }
 
 /** A number of children that begins to be kept gives the other table an index. @throws AppError 422 */
-function requireRoomInParents({ before, after, catalogs }: Plan): void {
+function requireRoomInParents({ before, after, catalogs }: ChangePlan): void {
   const counted = after && newlyDerived(before, after)?.counted;
   if (counted === undefined || counted.length === 0) return;
   const { tables } = catalogs.after;
@@ -271,7 +274,7 @@ function requireRoomInParents({ before, after, catalogs }: Plan): void {
  * @param costs what is lost or may fail
  */
 export function confirmHash(
-  plan: Plan,
+  plan: ChangePlan,
   costs: readonly { what: string; where: string; why: string }[],
 ): string {
   const { from, to } = plan.own;

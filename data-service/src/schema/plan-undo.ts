@@ -10,8 +10,14 @@ import type { RelationDefinition, TableDefinition } from "../catalog/definition.
 import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
-import type { Change } from "../mongo/change-store.js";
-import { checkChanged, completePlan, type Plan, type PlanDeps, requireOwnCollection } from "./plan-change.js";
+import type { TableChange } from "../mongo/change-store.js";
+import {
+  type ChangePlan,
+  checkChanged,
+  completePlan,
+  type PlanDeps,
+  requireOwnCollection,
+} from "./plan-change.js";
 import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
 
 /**
@@ -19,7 +25,11 @@ import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
  * @param change the last change of the table that can be undone
  * @throws AppError 409 when something else stands in its place now
  */
-export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
+export function planUndo(
+  deps: PlanDeps,
+  definitions: readonly TableDefinition[],
+  change: TableChange,
+): ChangePlan {
   const existing = definitions.find((each) => each.id === change.table);
   const others = definitions.filter((each) => each.id !== change.table);
   const catalog = buildCatalog(0, others, deps.systemTables);
@@ -33,7 +43,7 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
     existing === undefined
       ? { steps: [restoration(after)], fills: [] }
       : undoing(existing, after, change, [...others, ...deps.systemTables]);
-  const own: Plan["own"] =
+  const own: ChangePlan["own"] =
     existing === undefined ? { from: undefined, to: after } : { from: existing, to: after };
   return completePlan(deps, definitions, { own, steps, fills, undoes: change });
 }
@@ -42,9 +52,9 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
 function undoing(
   existing: TableDefinition,
   after: TableDefinition,
-  change: Change,
+  change: TableChange,
   others: readonly TableDefinition[],
-): Pick<Plan, "steps" | "fills"> {
+): Pick<ChangePlan, "steps" | "fills"> {
   const { steps, fills } = diff(existing, after);
   const marks = fills.filter(({ kind }) => kind === "mark");
   return {
@@ -60,7 +70,7 @@ function withoutConfirmation(step: Step): Step {
 }
 
 /** The settings that were all a change was about, where undo leaves them and nobody has changed them since. */
-export function settingsLeftAlone(change: Change, definitions: readonly TableDefinition[]): string[] {
+export function settingsLeftAlone(change: TableChange, definitions: readonly TableDefinition[]): string[] {
   const now = definitions.find(({ id }) => id === change.table);
   const own = ownTransition(change);
   if (own === undefined || now === undefined) return [];
@@ -89,7 +99,7 @@ function beforeChange(
   definitions: readonly TableDefinition[],
   others: Catalog,
   existing: TableDefinition | undefined,
-  change: Change,
+  change: TableChange,
 ): TableDefinition {
   const before = ownBefore(change);
   if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
@@ -117,7 +127,7 @@ function beforeChange(
 /** The table that a relation led to when the change was made, as far as that was noted. */
 function targetId(
   owner: TableDefinition,
-  { table, targets }: Change,
+  { table, targets }: TableChange,
   to: RelationDefinition,
 ): string | undefined {
   return to.table === owner.name ? table : targets?.[to.table];
@@ -126,7 +136,7 @@ function targetId(
 /** A former definition whose relations name their tables as these are called now. @param names by id */
 function byNamesOfNow(
   former: TableDefinition,
-  change: Change,
+  change: TableChange,
   names: ReadonlyMap<string, string>,
 ): TableDefinition {
   const rename = (each: RelationDefinition): RelationDefinition => {
@@ -166,7 +176,7 @@ function requireTargets(
 }
 
 /** What a change has noted of a member's former values; earlier versions noted nothing. */
-function notesIn(change: Change): (member: string) => { readonly note?: Note } {
+function notesIn(change: TableChange): (member: string) => { readonly note?: Note } {
   const own = ownTransition(change);
   return (member) => (own === undefined || change.isNoted !== true ? {} : noted(own, member));
 }

@@ -10,7 +10,7 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import { idText } from "../catalog/record-ids.js";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import { type Holder, lockLost } from "../mongo/change-lock.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
 import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
@@ -19,10 +19,10 @@ import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
-import { changedDefinitions, indexChanges, numbersKept, type Plan } from "./plan-change.js";
+import { type ChangePlan, changedDefinitions, indexChanges, numbersKept } from "./plan-change.js";
 
 /** Plans the change by the definitions of the moment; called again once nobody else can change them. */
-export type Planner = (definitions: readonly TableDefinition[]) => Plan | Promise<Plan>;
+export type Planner = (definitions: readonly TableDefinition[]) => ChangePlan | Promise<ChangePlan>;
 
 /** How long a change waits for another one to end, unless something else is said. */
 const PATIENCE_MS = 10_000;
@@ -109,13 +109,13 @@ async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, o
 }
 
 /** Two that undo at once must not both bring the same change back. */
-async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Change): Promise<void> {
+async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: TableChange): Promise<void> {
   const last = await changes.lastUndoable(table, new Date(at.getTime() - 1));
   if (last?.id !== id)
     throw new AppError("CONFLICT", "Another request has changed or brought back the same table.");
 }
 
-async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked): Promise<void> {
+async function make(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: Asked): Promise<void> {
   const { costs, met } = await announced(deps, { holder, plan, order }, async () => {
     await order.allowed;
     const costs = await askInQuiet(deps, holder, plan, order);
@@ -153,7 +153,7 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
  */
 async function requireNoLateRules(
   deps: ChangeDeps,
-  plan: Plan,
+  plan: ChangePlan,
   costs: readonly Cost[],
   confirmed: string | undefined,
 ): Promise<void> {
@@ -173,7 +173,7 @@ async function endedByAnother(
 }
 
 /** What was on its way to the database when another instance took the change back may have arrived after that. */
-async function afterLoss({ data }: ChangeDeps, { id }: Change, plan: Plan): Promise<AppError> {
+async function afterLoss({ data }: ChangeDeps, { id }: TableChange, plan: ChangePlan): Promise<AppError> {
   const { before, after } = plan;
   const isOurs = (name: string): boolean => isBuilt(name, id);
   for (const { parents, index } of numbersKept(plan))
@@ -184,7 +184,7 @@ async function afterLoss({ data }: ChangeDeps, { id }: Change, plan: Plan): Prom
 }
 
 /** Once more, by the definition of the moment, and where it matters while nobody writes. @throws AppError 409, 422 */
-async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<Cost[]> {
+async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: Order): Promise<Cost[]> {
   const needsQuiet =
     plan.fills.length > 0 ||
     plan.undoes !== undefined ||
@@ -200,7 +200,7 @@ async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: Plan, order: O
  */
 async function announced<Answer>(
   { catalogStore, clock, logger }: ChangeDeps,
-  { holder, plan, order }: { readonly holder: Holder; readonly plan: Plan; readonly order: Asked },
+  { holder, plan, order }: { readonly holder: Holder; readonly plan: ChangePlan; readonly order: Asked },
   ask: () => Promise<Answer>,
 ): Promise<Answer> {
   const startedAt = clock.now();
@@ -235,7 +235,7 @@ async function announced<Answer>(
  * that was deleted meanwhile lose it: it comes back optional then. Nothing of this can happen to a change that is not an
  * undo, whose costs were confirmed.
  */
-async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
+async function withoutUnmetNeeds(deps: ChangeDeps, plan: ChangePlan): Promise<ChangePlan> {
   const { own } = plan;
   if (plan.undoes === undefined || own.to === undefined) return plan;
   const { from, to } = own;
@@ -260,7 +260,7 @@ async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
 type Needing = Pick<RelationDefinition, "id" | "required">;
 
 /** Of a table that comes back the records are as they were, and so are those that did without a value. */
-async function leavesSomeWithout(deps: ChangeDeps, plan: Plan, field: string): Promise<boolean> {
+async function leavesSomeWithout(deps: ChangeDeps, plan: ChangePlan, field: string): Promise<boolean> {
   const { before, fills } = plan;
   if (before === undefined) return false;
   const restores = fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
@@ -273,7 +273,7 @@ async function leavesSomeWithout(deps: ChangeDeps, plan: Plan, field: string): P
 /** Links that lead nowhere are taken out once the change is in use, but for those of adopted documents. */
 async function losesLinks(
   deps: ChangeDeps,
-  { after }: Plan,
+  { after }: ChangePlan,
   to: TableDefinition,
   { relation, field }: { readonly relation: RelationDefinition; readonly field: string },
 ): Promise<boolean> {
@@ -284,7 +284,7 @@ async function losesLinks(
 }
 
 /** Numbers of children that begin to be kept must not be asked before all of them are counted. */
-function withBuilding(plan: Plan): Plan {
+function withBuilding(plan: ChangePlan): ChangePlan {
   const { own } = plan;
   const counted = plan.after && newlyDerived(plan.before, plan.after)?.counted.map(({ id }) => id);
   if (own.to === undefined || counted === undefined || counted.length === 0) return plan;
@@ -293,7 +293,7 @@ function withBuilding(plan: Plan): Plan {
   return { ...plan, own: { ...own, to } };
 }
 
-function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): Change {
+function changeOf({ change }: Holder, at: Date, plan: ChangePlan, hasCosts: boolean): TableChange {
   const { own, table, undoes, steps } = plan;
   const definitions = changedDefinitions(plan);
   const removed = own.to === undefined ? [own.from.id] : [];
@@ -311,7 +311,7 @@ function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): 
 }
 
 /** By the time of an undo a name may be that of another table. */
-function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<string, string> {
+function targetsOf(plan: ChangePlan, stored: readonly TableDefinition[]): Record<string, string> {
   const changed = changedDefinitions(plan).flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
   const ids = new Map([...stored, ...changed].map(({ name, id }) => [name, id]));
   const names = changed.flatMap(({ relations }) => relations.map(({ table }) => table));
@@ -324,7 +324,12 @@ function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<strin
 }
 
 /** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
-async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: Progress): Promise<void> {
+async function prepare(
+  deps: ChangeDeps,
+  change: string,
+  plan: ChangePlan,
+  progress: Progress,
+): Promise<void> {
   const { after, own } = plan;
   if (after === undefined) return;
   // We may have been stopped for so long that what lies in these fields is in use by now.
@@ -350,7 +355,7 @@ async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: P
 async function indexNumbers(
   { data }: ChangeDeps,
   change: string,
-  plan: Plan,
+  plan: ChangePlan,
   { requireLock }: Progress,
 ): Promise<void> {
   for (const { parents, index } of numbersKept(plan)) {
@@ -370,7 +375,12 @@ function refuseShared(error: unknown): never {
   throw new AppError("CONFLICT", { message: `${error.message} (${why}).`, cause: error });
 }
 
-async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {
+async function notUnique(
+  deps: ChangeDeps,
+  plan: ChangePlan,
+  table: Table,
+  spec: IndexSpec,
+): Promise<AppError> {
   const fields = spec.key.map(([field]) => field);
   const { records, examples } = await deps.data.duplicates(table, fields);
   const names = fields.map((field) => memberIn(table, field)?.name ?? field).join(", ");

@@ -1,9 +1,9 @@
 // A change as it was noted -> the definitions of the table that it was asked of.
 import type { Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 
-type Noted = Pick<Change, "table" | "before" | "after">;
+type Noted = Pick<TableChange, "table" | "before" | "after">;
 
 /** As it was; undefined where the table came back. */
 export function ownBefore({ table, before }: Noted): TableDefinition | undefined {

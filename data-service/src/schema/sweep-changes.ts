@@ -2,7 +2,7 @@
 import type { TableDefinition } from "../catalog/definition.js";
 import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
-import type { Change } from "../mongo/change-store.js";
+import type { TableChange } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { KEPT_MS } from "./change-table.js";
 
@@ -29,7 +29,7 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 }
 
 /** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
-async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
+async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange): Promise<void> {
   for (const table of before) {
     const { id, storage } = table;
     // Other programs may still use what an adopted table no longer shows. Notes are for an undo alone.

@@ -8,7 +8,7 @@ import type { RefreshClaims } from "./refresh-token.js";
 import { isAlive, type Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
-export interface JudgeRefreshDeps {
+export interface AcceptRefreshDeps {
   readonly sessions: {
     find(sessionId: string): Promise<Session | undefined>;
     /** @returns what was removed */
@@ -21,7 +21,7 @@ export interface JudgeRefreshDeps {
 }
 
 /** The session, and whether the token is its current one or, for a while, the one before (see decide-rotation). */
-export interface JudgedRefresh {
+export interface AcceptedRefresh {
   readonly session: Session;
   readonly rotation: "rotate" | "repeat";
 }
@@ -31,12 +31,12 @@ export interface JudgedRefresh {
  * @param log carries the request's correlation id
  * @returns undefined for unknown, expired, revoked and reused tokens alike
  */
-export async function judgeRefresh(
-  deps: JudgeRefreshDeps,
+export async function acceptRefresh(
+  deps: AcceptRefreshDeps,
   { sessionId, generation }: RefreshClaims,
   client: ClientFacts,
   log: Pick<Logger, "warn">,
-): Promise<JudgedRefresh | undefined> {
+): Promise<AcceptedRefresh | undefined> {
   const now = deps.clock.now();
   const session = await deps.sessions.find(sessionId);
   const rotation = decideRotation(session, generation, now);
@@ -64,7 +64,7 @@ export async function judgeRefresh(
 
 /** Looks again before it says no: the session may have taken part in a new epoch since it was read. */
 async function isOfEpoch(
-  { sessions }: JudgeRefreshDeps,
+  { sessions }: AcceptRefreshDeps,
   session: Session,
   user: { readonly epoch: string },
   now: Date,
@@ -74,7 +74,7 @@ async function isOfEpoch(
   return again !== undefined && isAlive(again, user, now);
 }
 
-async function end({ sessions, sessionCache }: JudgeRefreshDeps, sessionId: string): Promise<void> {
+async function end({ sessions, sessionCache }: AcceptRefreshDeps, sessionId: string): Promise<void> {
   await sessions.remove(sessionId);
   sessionCache.forgetSession(sessionId);
 }
