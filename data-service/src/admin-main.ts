@@ -40,7 +40,7 @@ async function run(words: readonly string[]): Promise<number> {
   });
 }
 
-/** As a root admin does it: the password is hashed, and the sessions of the former one end on every instance. */
+/** As a root admin would do it: the password is hashed, and sessions from before end on every instance. */
 async function setPassword({ records, config }: Deps, { id }: RootAdmin, password: string): Promise<void> {
   const principal = { kind: "user", userId: id, roleId: null, isRootAdmin: true } as const;
   const { users: table } = systemTableNames(config.systemTablePrefix);

@@ -2,10 +2,7 @@
 import { type Clock, steadyTime, systemClock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 
-/**
- * Insertions between two searches for expired entries: the cost of a search is spread over them, and no timer is
- * needed.
- */
+/** Insertions between two searches for expired entries: this spreads the cost of a search, and needs no timer. */
 const LOOK_EVERY = 1_000;
 
 export interface AgingCacheOptions {
@@ -26,7 +23,7 @@ export function agingCache<Value extends NonNullable<unknown>>({
   const cache = new LRUCache<string, Value>({
     max,
     ttl: ttlMs,
-    // Exact ages: the default looks at the time once a millisecond at most, and tests move the clock.
+    // Exact ages: by default the cache reads the time once a millisecond at most, and tests move the clock.
     ttlResolution: 0,
     perf: { now: steadyTime(clock) },
     onInsert: () => {

@@ -53,7 +53,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.set("trust proxy", config.trustProxy);
 
   app.use(requestContext((path) => (OPERATORS.test(path) ? path : `/api${path}`)));
-  // They come often: nothing of them is measured or logged.
+  // They come every few seconds, so they are neither measured nor logged.
   const alive: RequestHandler = (_request, response) => void response.json({ status: "ok" });
   app.route("/healthz").get(alive).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(store, health)).all(onlyMethods("GET", "HEAD"));
@@ -98,24 +98,24 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   return app;
 }
 
-/** Paths of the operator's, which no gateway shows. */
+/** Paths for operators, which no gateway shows. */
 const OPERATORS = /^\/(?:healthz|readyz|metrics)\/?$/;
 
 const EXACT = { caseSensitive: true };
 
-/** It would be taken for a promise that sending the change again is safe. */
+/** Accepting the key would look like a promise that the change can safely be sent again. */
 const refuseIdleKey: RequestHandler = ({ method, headers }, _response, next) => {
   if (method === "PATCH" || method === "DELETE") refuseOnceKey(headers["idempotency-key"]);
   next();
 };
 
-/** They wait for a password to be hashed, in a queue with limits of its own. */
+/** These wait for a password to be hashed, in a queue with limits of its own. */
 const SIGN_INS = new Set(["/auth/login"]);
 
-/** Below these no call takes a parameter in its address. */
+/** No call below these takes a parameter in its address. */
 const BARE = ["/auth", "/.well-known", "/me/sessions", "/me/oauth-accounts"];
 
-/** Roads whose paths no table of a user's can have: requests for records pass them by without a look at each. */
+/** Routes whose paths no user's table can have: requests for records skip all of them at once. */
 function unlessUsersTable(prefix: string, roads: readonly Router[]): Router {
   const router = Router(EXACT);
   router.use((request, _response, next) => {
@@ -126,7 +126,7 @@ function unlessUsersTable(prefix: string, roads: readonly Router[]): Router {
   return router.use(...roads);
 }
 
-/** The handlers of several tables. */
+/** Merges the handlers of several tables. */
 function together(all: readonly OwnHandlers[]): OwnHandlers {
   return {
     collection: Object.assign({}, ...all.map(({ collection }) => collection)),
@@ -135,5 +135,5 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
   };
 }
 
-/** Whichever store failed: a database that is away is a 503, a query that ran too long a 504. */
+/** For every store: a database that is away is a 503, a query that ran too long a 504. */
 const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) => next(asRefusal(error));

@@ -64,9 +64,11 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly importMaxBytes: number;
   /** UPLOAD_MAX_BYTES: of one file. */
   readonly uploadMaxBytes: number;
-  /** DISK_RESERVE_BYTES: of the disk under an embedded database; with less, writes are refused. 0 = not looked at. */
+  /**
+   * DISK_RESERVE_BYTES: how much of the disk under an embedded database must stay free, or writes are refused. 0 = no check.
+   */
   readonly diskReserveBytes: number;
-  /** UPLOAD_LEASE_SECONDS: how long bytes that nobody speaks for are left alone; tests shorten it. */
+  /** UPLOAD_LEASE_SECONDS: how long bytes that nobody claims are left alone; tests shorten it. */
   readonly uploadLeaseSeconds: number;
   /** S3_ENDPOINT and the rest: where the bytes of files lie; GridFS when undefined. */
   readonly s3: S3Settings | undefined;
@@ -76,15 +78,15 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly oauthSignup: boolean;
   /** OAUTH_SIGNUP_ROLE: name or id of the role of users made that way; none when undefined. */
   readonly oauthSignupRole: string | undefined;
-  /** OAUTH_STARTS_PER_MINUTE: of one address; 0 = no limit. */
+  /** OAUTH_STARTS_PER_MINUTE: from one address; 0 = no limit. */
   readonly oauthStartsPerMinute: number;
   /** SYSTEM_TABLE_PREFIX */
   readonly systemTablePrefix: string;
-  /** TRUST_PROXY, and always loopback: whose word about the client's address counts. */
+  /** TRUST_PROXY, and always loopback: whose word on the client's address counts. */
   readonly trustProxy: TrustProxy;
   /** LOG_LEVEL */
   readonly logLevel: string;
-  /** RATE_LIMIT_PER_MINUTE: requests of one address; 0 = no limit. */
+  /** RATE_LIMIT_PER_MINUTE: requests from one address; 0 = no limit. */
   readonly rateLimitPerMinute: number;
   /** ACCESS_TOKEN_TTL_SECONDS: the life of an access token; tests shorten it. */
   readonly accessTokenTtlSeconds: number;
@@ -156,7 +158,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config);
 }
 
-/** A gateway on this machine says whose request it passes on; or all clients would count as one address. */
+/**
+ * A gateway on this machine is trusted to say whose request it passes on; otherwise all clients would count as one address.
+ */
 function withLoopback(given: TrustProxy): TrustProxy {
   if (typeof given === "number") return given;
   return given === false ? ["loopback"] : [...new Set([...given, "loopback"])];
@@ -256,7 +260,7 @@ function readSystemTablePrefix(reader: EnvReader): string {
   return prefix;
 }
 
-/** The database runs inside this process, or beside it, and nobody else has it open. */
+/** The database runs inside this process or beside it, and nobody else has it open. */
 export function isEmbedded({ mongodbUrl }: Config): boolean {
   return mongodbUrl.startsWith("mongodb_embedded:");
 }

@@ -1,4 +1,4 @@
-// What the commands that work on the database itself share: opening it, closing it, and saying what went wrong.
+// What the commands that work directly on the database share: opening it, closing it, and saying what went wrong.
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { STOP_TIMEOUT_MS } from "@portico/shared/server";
@@ -9,9 +9,9 @@ import { openToRead } from "./mongo/open-address.js";
 import { prepareTables } from "./prepare.js";
 
 /**
- * Acts on the database, beside running data services or without any.
- * @param hint what else there is to do where the embedded engine is in use
- * @throws ConfigError when it can't be had
+ * Acts on the database, whether data services are running or not.
+ * @param hint what else can be done when the embedded engine is in use
+ * @throws ConfigError when the database can't be opened
  */
 export async function withDatabase<Result>(
   config: Config,
@@ -25,8 +25,8 @@ export async function withDatabase<Result>(
 }
 
 /**
- * The same for what only reads: it need not wait until a service lets go of an embedded engine.
- * @throws ConfigError when it can't be had
+ * The same for commands that only read: they need not wait for a service to let go of an embedded engine.
+ * @throws ConfigError when the database can't be opened
  */
 export async function withReadDatabase<Result>(
   config: Config,
@@ -42,7 +42,7 @@ export async function withReadDatabase<Result>(
       ? new ConfigError([...error.problems, hint])
       : error;
   });
-  // A service that has such an engine open believes that it is alone, and so must nobody who joins it.
+  // A service that has such an engine open believes that it is alone, and so must whoever joins it.
   return acting(deps, !address.isShared, act);
 }
 
@@ -65,7 +65,7 @@ export function asConfigError(error: unknown, hint: string): unknown {
   return error instanceof EngineError ? new ConfigError([...error.problems, hint]) : error;
 }
 
-/** Says it on standard error: in words where it was foreseen. @returns the exit code */
+/** Reports it on standard error, in plain words if it was foreseen. @returns the exit code */
 export function explainFailure(error: unknown): number {
   const isExpected = error instanceof ConfigError || error instanceof AppError || isFileError(error);
   const text = error instanceof ConfigError ? error.problems.join("\n") : String(error);

@@ -31,13 +31,13 @@ export interface Deps {
   readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly metrics: Metrics;
-  /** Undefined where the database is another process's, which looks after its disk itself. */
+  /** Undefined where the database belongs to another process, which watches its own disk. */
   readonly freeSpace: FreeSpaceDeps | undefined;
 }
 
 /**
  * Opens everything the service needs.
- * @param opening the database of the settings, where it is being opened already
+ * @param opening the database of the settings, if it is already being opened
  */
 export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);

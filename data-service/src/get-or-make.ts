@@ -5,7 +5,7 @@ interface Known<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** @param make what it throws is not kept */
+/** @param make if it throws, nothing is kept */
 export function getOrMake<Key, Value extends object>(
   known: Known<Key, Value>,
   key: Key,

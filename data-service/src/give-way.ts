@@ -1,9 +1,9 @@
-// Makes a thread give way to others when there is too little processor time.
+// Makes a thread give way to others when processors are short.
 import { getPriority, setPriority } from "node:os";
 
 /**
- * Of the calling thread and of those that it starts, no others. Does nothing but on Linux, where alone this can be said
- * of a thread.
+ * Applies to the calling thread and to those that it starts. Does nothing except on Linux, the only system with such a
+ * setting for a single thread.
  * @param niceness as for nice(2), 0 to 19
  */
 export function giveWay(niceness: number): void {

@@ -11,11 +11,11 @@ export interface Secrets {
   readonly signingKey: KeyObject;
   /** 32 bytes: the root of refresh-token MACs and encrypted columns. */
   readonly encryptionKey: Buffer;
-  /** Proves the gateway on internal calls. */
+  /** Proves the gateway's identity on internal calls. */
   readonly serviceSecret: string;
 }
 
-/** What is read here; `readConfig` has refused missing ones in production. */
+/** The settings that are read here; in production `readConfig` has refused missing ones. */
 type Given = Pick<Config, "production" | "dataDir" | "authPrivateKey" | "encryptionKey" | "serviceSecret">;
 
 const SIGNING_KEY: Kept<KeyObject> = {
@@ -30,7 +30,7 @@ const ENCRYPTION_KEY: Kept<Buffer> = {
 };
 
 /**
- * Completes the given secrets with kept ones. Processes that start at once end up with the same.
+ * Fills in the secrets that are not given with kept ones. Processes that start at once end up with the same.
  * @throws ConfigError when the folder can't be written or a file in it is damaged
  */
 export async function loadSecrets(given: Given): Promise<Secrets> {

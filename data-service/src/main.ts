@@ -7,7 +7,7 @@ await runService(async () => {
   const config = readConfig(process.env);
   // An embedded engine opens on a thread of its own, while this one loads all the other code.
   const opening = openAddress(config.mongodbUrl);
-  // Whoever waits for it tells what went wrong; until then it is nobody's.
+  // Whoever waits for it reports what went wrong; until then nobody needs to know.
   opening.catch(() => {});
   const { startDataService } = await import("./start-data-service.js");
   return startDataService(config, opening);

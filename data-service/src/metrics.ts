@@ -1,4 +1,4 @@
-// What the data service counts, beside requests and the process itself (shared/metrics). Every label comes from a list.
+// What the data service counts, besides requests and the process itself (shared/metrics). Every label comes from a list.
 import { AppError } from "@portico/shared/app-error";
 import { countBy, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
 import { AUDIT_EVENTS, type AuditLog } from "./auth/audit.js";
@@ -27,7 +27,7 @@ export interface Metrics {
   audited(audit: AuditLog): AuditLog;
   /** The same throttle, its refusals counted. */
   throttled(throttle: Throttle): Throttle;
-  /** @param count asked at most once a minute, when somebody looks */
+  /** @param count called at most once a minute, when somebody looks */
   liveSessions(count: () => Promise<number>): void;
 }
 

@@ -21,10 +21,10 @@ import { makeSweeper } from "./schema/sweep-changes.js";
 import { until } from "./until.js";
 
 /**
- * What must be there before the first request: indexes, the first admin, finished tables, demo content.
- * @param announce shows the password that was made for the first admin, at once: whatever fails after it, no later start
- * knows it
- * @returns what ends the sweeping
+ * What must be ready before the first request: indexes, the first admin, finished tables, demo content.
+ * @param announce shows the password that was made for the first admin, at once: if something fails after that, no later
+ * start knows it
+ * @returns what stops the sweeping
  */
 export async function prepare(
   deps: Deps,
@@ -56,7 +56,7 @@ function pruneJournal({ journalStore }: Deps["records"]): (now: Date) => Promise
   return (now) => journalStore.prune(new Date(now.getTime() - JOURNAL_KEPT_MS), JOURNAL_MOST);
 }
 
-/** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
+/** System tables, and whatever an earlier process left unfinished. From here on this instance counts as running. */
 export async function prepareTables(deps: Deps): Promise<void> {
   const { config, records } = deps;
   const { tables } = buildCatalog(0, [], records.systemTables);
@@ -83,7 +83,7 @@ async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise
   for (const table of tables.values())
     if (table.isSharded)
       await data.shard(table).catch((error: unknown) => {
-        // It is served as it is; the next start tries again.
+        // The table is served as it is; the next start tries again.
         logger.warn({ err: error, table: table.name }, "the records of a table could not be spread");
       });
 }
@@ -96,6 +96,6 @@ async function joinInstances(records: Deps["records"], alone: boolean): Promise<
   if (alone) await records.instances.clear();
   const [recover, sweep] = [makeRecovery(records), makeSweeper(records)];
   await records.presence.start([recover, sweep]);
-  // Whatever takes longer is ended by the chores.
+  // If it takes longer, the regular chores end it.
   await until(recover, { patienceMs: RECOVERY_MS, everyMs: 100, tooLate: () => {} });
 }

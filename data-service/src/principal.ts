@@ -1,4 +1,4 @@
-// Who is asking. Made by http/authenticate, trusted everywhere after it.
+// Who is asking. Made by http/authenticate and trusted everywhere after that.
 import { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 
@@ -6,7 +6,7 @@ interface Anonymous {
   readonly kind: "anonymous";
 }
 
-/** A user, as far as rights go: whoever asks for them, or whom others ask about. */
+/** A user, as far as rights are concerned: one who asks for something, or one whom others ask about. */
 export interface User {
   readonly kind: "user";
   /** 24-hex id of the `svc_user` record. */
@@ -51,7 +51,7 @@ export function sessionOf(requester: Requester): BySession | undefined {
   return requester.kind === "user" && requester.by.kind === "session" ? requester.by : undefined;
 }
 
-/** Whoever presents a read-only API token, whatever its user may do. */
+/** True for a read-only API token, whatever its user may do. */
 export function mayOnlyRead(requester: Requester): boolean {
   return requester.kind === "user" && requester.by.kind === "apiToken" && requester.by.readOnly;
 }
@@ -62,7 +62,7 @@ export function requireSignedIn<Somebody extends User>(principal: Anonymous | So
   return principal;
 }
 
-/** @throws AppError 401 for anonymous callers, 403 with the sentence for all others but root admins */
+/** @throws AppError 401 for anonymous callers; 403 with this sentence for everybody else who is no root admin */
 export function requireRoot(principal: Principal, sentence: string): User {
   const user = requireSignedIn(principal);
   if (!user.isRootAdmin) throw new AppError("FORBIDDEN", sentence);

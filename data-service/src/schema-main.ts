@@ -84,13 +84,13 @@ function parseWords(args: string[]) {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    // What Node.js says after its first sentence is of no help here.
+    // Only Node's first sentence helps here.
     const [sentence = ""] = error.message.split(/\.\s|\n/, 1);
     throw new WrongCall(`${sentence.replace(/\.$/, "")}.`);
   }
 }
 
-/** Reads the database, and nothing else: no table is made there, and no engine but its own is opened. */
+/** Only reads the database: no table is made there, and only the engine of this command itself is opened. */
 async function infer(config: Config, file: string): Promise<number> {
   const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, ONE_PROCESS);
@@ -106,7 +106,7 @@ async function infer(config: Config, file: string): Promise<number> {
   }
 }
 
-/** A database without tables is more often another one than was meant: a file that is there is not lost to it. */
+/** A database without tables is more often the wrong one than the right one: an existing file must not be lost to it. */
 async function pull({ records, config }: Deps, file: string): Promise<number> {
   const tables = await records.catalogStore.load();
   await writeFile(file, writeSchemaFile(tables), { flag: tables.length === 0 ? "wx" : "w" }).catch(

@@ -23,11 +23,11 @@ import { isDead, type Noted } from "./schema/dead-instances.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const COUNT_REPAIR_EVERY_MS = 5_000;
-/** How often writes that a dead process has left in half are looked for. */
+/** How often to look for writes that a dead process has left half done. */
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process made but did not publish are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
-/** How often tables whose making a dead process has begun are looked for: their names are taken until then. */
+/** How often to look for tables that a dead process began to make: their names are taken until then. */
 const MAKING_REPAIR_EVERY_MS = 5_000;
 
 /**
@@ -59,7 +59,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
       deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
-      // Those whose client has left get no more time than all others.
+      // Requests whose client has left get no more time than the others.
       const left = (): number => STOP_TIMEOUT_MS - (performance.now() - began);
       await deps.records.gate.close(left());
       await deps.files.contents.stop(left());
@@ -76,13 +76,14 @@ async function serve(deps: Deps, health: { stopping: boolean }): Promise<Running
   return listen(makeApp(deps, health), where, { maxHeaderSize: MOST_FORWARDED_HEAD_BYTES });
 }
 
-/** Of several instances, whichever lives on completes what one that died has left. */
+/** Among several instances, each completes what one that died has left. */
 function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.Timeout[] {
   const repeat = (everyMs: number, problem: string, repair: () => Promise<void>): NodeJS.Timeout =>
     setInterval(() => void repair().catch((err: unknown) => logger.warn({ err }, problem)), everyMs).unref();
   const { clock, instances, presence } = records;
   const onlooker = { clock, instances, own: presence.id, alone: false };
-  // Its own take as long as they take. Those of an earlier version, which did not say whose they are, wait for a start.
+  // Its own makings take as long as they take. Those of an earlier version, which did not note whose they were, wait for a
+  // start.
   const isLeft = async (maker: Noted): Promise<boolean> =>
     !["", presence.id].includes(maker.instance) && (await isDead(onlooker, maker));
   return [
@@ -91,7 +92,8 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
       "tables whose making was interrupted were not finished",
       oneAtATime(() => finishInterrupted(records, isLeft)),
     ),
-    // A number that others keep changing takes its time, and two at once would only disturb each other.
+    // Repairing a number that others keep changing takes a while, and two repairs at once would only get in each other's
+    // way.
     repeat(
       COUNT_REPAIR_EVERY_MS,
       "counts were not repaired",
@@ -108,7 +110,7 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
   ];
 }
 
-/** Does nothing while it is being done. */
+/** Does nothing while the last run is still going. */
 function oneAtATime(act: () => Promise<void>): () => Promise<void> {
   let isActing = false;
   return async () => {

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Column, Relation, Table } from "./catalog/catalog.js";
 
-/** The refusal of a read one of whose records is larger than the database can hold. */
+/** The refusal of a read if one of its records is larger than the database can hold. */
 export class RecordTooLarge extends AppError {
   constructor(cause?: unknown) {
     const message =
@@ -18,7 +18,7 @@ export function tookTooLong(cause?: unknown): AppError {
 }
 
 /**
- * Something unique is taken. As the database refuses it, everything that is unique together is named;
+ * Something unique is taken. As the database refuses it, this names everything that is unique together;
  * `records/write/tell-taken` reduces that to what the caller may know.
  */
 export class Taken extends AppError {
@@ -36,7 +36,7 @@ export class Taken extends AppError {
   }
 }
 
-/** The words for something unique that is taken. @param names none where none of them is to be told, or there is none */
+/** The words for something unique that is taken. @param names empty where none may be told, or where there is none */
 export function takenText(table: Table | undefined, names: readonly string[]): string {
   if (table === undefined) return "A record exists already that one of these must differ from.";
   if (names.length > 0)

@@ -6,13 +6,13 @@ export interface TurnLimits {
   readonly atOnce: number;
   /** How many more may wait. */
   readonly mostWaiting: number;
-  /** A task that has not begun after this is refused as well. Without it, tasks wait as long as it takes. */
+  /** A task that has not begun after this time is refused as well. Without it, tasks wait as long as it takes. */
   readonly maxWaitMs?: number;
-  /** What a task is refused with. */
+  /** The refusal for a task. */
   readonly refusal: () => AppError;
 }
 
-/** Runs a task when its turn has come. @throws AppError the refusal */
+/** Runs a task when it is its turn. @throws AppError the refusal */
 export type InTurn = <Result>(task: () => Promise<Result>) => Promise<Result>;
 
 export function makeTurns({ atOnce, mostWaiting, maxWaitMs, refusal }: TurnLimits): InTurn {
@@ -36,7 +36,7 @@ export function makeTurns({ atOnce, mostWaiting, maxWaitMs, refusal }: TurnLimit
   return async (task) => {
     if (running < atOnce) running += 1;
     else if (waiting.size >= mostWaiting) throw refusal();
-    // A finished task hands its place over, so `running` stays as it is.
+    // A finished task hands its place on, so `running` stays as it is.
     else await turn();
     try {
       return await task();

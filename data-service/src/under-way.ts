@@ -1,7 +1,7 @@
-// What this process works on, by ids: however long it takes, nothing that looks for work that was left behind takes it.
+// The ids that this process is working on: whoever looks for abandoned work leaves these alone, however long they take.
 import type { ObjectId } from "bson";
 
-/** Its 24 hex digits mean the same. */
+/** Its 24 hex digits are equivalent. */
 type Id = ObjectId | string;
 
 export class UnderWay {
@@ -11,7 +11,7 @@ export class UnderWay {
     return this.#ids.has(String(id));
   }
 
-  /** Does work that has this id, which nobody else here has at the same time. */
+  /** Does the work for this id; nobody else here works on the same id meanwhile. */
   async while<Result>(id: Id, work: () => Promise<Result>): Promise<Result> {
     this.#ids.add(String(id));
     try {

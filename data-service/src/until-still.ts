@@ -1,16 +1,16 @@
-// Acts on what others may change at the same moment: again and again, until nobody came in between.
+// Acts on something that others may change at the same moment: again and again, until nobody interfered.
 import { setTimeout as delay } from "node:timers/promises";
 import { unavailable } from "@portico/shared/app-error";
 
 export interface Attempts<Late> {
   readonly attempts: number;
-  /** How long to let others go first after an attempt in vain. */
+  /** How long to let others go first after a failed attempt. */
   readonly pauseMs?: number;
-  /** Throws the refusal, or gives what is returned when every attempt was in vain. */
+  /** Throws the refusal, or returns the result for when every attempt failed. */
   readonly gaveUp: () => Late;
 }
 
-/** @param act gives false when somebody came in between */
+/** @param act returns false when somebody interfered */
 export async function untilStill<Result, Late = never>(
   act: () => Promise<Result | false>,
   { attempts, pauseMs, gaveUp }: Attempts<Late>,

@@ -1,18 +1,18 @@
-// Waits for what others have to do first: asks again and again, until it is so or it is too late.
+// Waits for something that others have to do: asks again and again, until it is done or too late.
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Patience<Late> {
-  /** After so long nothing more is asked. */
+  /** How long to keep asking. */
   readonly patienceMs: number;
   /** The time between an answer and the next question. */
   readonly everyMs: number;
-  /** It doubles with each question up to this; without it, it stays the same. */
+  /** The pause doubles with each question, up to this; without it, it stays the same. */
   readonly atMostMs?: number;
-  /** Throws the refusal, or gives what is returned instead of an answer. */
+  /** Throws the refusal, or returns the result for an answer that came too late. */
   readonly tooLate: () => Late;
 }
 
-/** @param ask gives false as long as it is not so; is asked once at least */
+/** @param ask returns false as long as it is not so; called at least once */
 export async function until<Answer, Late = never>(
   ask: () => Promise<Answer | false>,
   { patienceMs, everyMs, atMostMs = everyMs, tooLate }: Patience<Late>,

@@ -1,9 +1,9 @@
-// Waiting that has an end.
+// Waits for a limited time.
 
 /**
- * Waits for work, but not for ever; the work goes on all the same.
+ * Waits for work, but not forever; the work goes on in any case.
  * @returns whether it has ended in time
- * @throws what the work throws meanwhile; what it throws later is for whoever else waits for it
+ * @throws what the work throws meanwhile; whatever it throws later is for others who wait for it
  */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

@@ -62,7 +62,7 @@ export async function acceptRefresh(
   return { session, rotation };
 }
 
-/** Looks again before it says no: the session may have taken part in a new epoch since it was read. */
+/** Looks again before saying no: the session may have joined a new epoch since it was read. */
 async function isOfEpoch(
   { sessions }: AcceptRefreshDeps,
   session: Session,

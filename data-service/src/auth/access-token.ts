@@ -9,20 +9,23 @@ import { isSessionId } from "./session.js";
 const ALGORITHM = "EdDSA";
 const TYPE = "at+jwt";
 const AUDIENCE = "portico";
-/** Clocks of several instances differ a little. Never more than the token's own life. */
+/** The clocks of several instances differ a little. Never more than the token's own life. */
 const MAX_SKEW_SECONDS = 30;
 /** Ours have about 500; anything longer is refused before it costs a parse. */
 const MAX_CHARACTERS = 2048;
-/** Compact JWS with an Ed25519 signature, unpadded and canonical: decoders forgive more, and then one token has twins. */
+/**
+ * Compact JWS with an Ed25519 signature, unpadded and canonical: decoders forgive more, which would give one token several
+ * spellings.
+ */
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
 /**
- * Tokens whose signature is known to be good: the same one comes with every request of its session, and verifying
- * costs a turn of the thread pool. The least recently seen one is dropped first.
+ * Tokens whose signature is known to be good: the same one comes with every request of its session, and verifying it costs a
+ * trip through the thread pool. The least recently seen one is dropped first.
  */
 const MOST_VERIFIED = 10_000;
 
-/** What a token says, beside who signed it for whom. */
+/** What a token says, besides who signed it and for whom. */
 export interface AccessClaims {
   /** The user's id. */
   readonly userId: string;
@@ -35,13 +38,13 @@ export interface AccessClaims {
 export interface AccessTokens {
   /** Seconds from `issuedAt` to expiry. */
   readonly ttlSeconds: number;
-  /** Same claims and second in, same bytes out: parallel refreshers get one and the same token. */
+  /** The same claims and second always give the same bytes: clients that refresh at once get one and the same token. */
   sign(claims: AccessClaims, issuedAtSeconds: number): Promise<string>;
-  /** @throws AppError TOKEN_EXPIRED for one of ours that is over, INVALID_TOKEN for anything else */
+  /** @throws AppError TOKEN_EXPIRED for one of ours that has expired, INVALID_TOKEN for anything else */
   verify(token: string, now: Date): Promise<AccessClaims>;
 }
 
-/** A token's payload, and the key that signed it: named by the key itself, so what it proved stays proved. */
+/** A token's payload, and the key that signed it. The token itself names that key, so what was proved stays true. */
 interface Verified {
   readonly payload: JWTPayload;
   readonly kid: string;
@@ -91,7 +94,7 @@ function isBefore(now: Date, seconds: number | undefined): boolean {
 /** Tokens carry exactly our three header parameters; `jku`, `jwk`, `x5c`, `crit`, `zip` and the like are refused. */
 async function keyFor(keys: KeyRing, header: ProtectedHeaderParameters, now: Date) {
   const expected = Object.keys(header).every((name) => name === "alg" || name === "typ" || name === "kid");
-  // Typed as text by jose, but whatever the sender wrote.
+  // jose types it as text, but it is whatever the sender wrote.
   const { kid }: { kid?: unknown } = header;
   if (!expected || typeof kid !== "string") throw invalid();
   const key = await keys.verifying(kid, now);
@@ -105,7 +108,7 @@ function refusal(error: unknown): AppError {
   return error instanceof AppError ? error : invalid(error);
 }
 
-/** The checks that jose leaves to us: single audience, a bounded life, no token from the future, shape of ids. */
+/** The checks that jose leaves to us: a single audience, a limited life, no token from the future, well-formed ids. */
 function readClaims(
   payload: JWTPayload,
   { now, skew, ttlSeconds }: { now: Date; skew: number; ttlSeconds: number },

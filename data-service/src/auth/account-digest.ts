@@ -7,8 +7,8 @@ const PURPOSE = "portico account digest";
 export type AccountDigest = (email: string) => string;
 
 /**
- * Counters and the audit log name addresses nobody owns by this alone: what somebody types into a sign-in form may be
- * a stranger's address, or a password in the wrong field.
+ * Counters and the audit log use only this for addresses that nobody owns: what somebody types into a sign-in form may be a
+ * stranger's address, or a password in the wrong field.
  * @param encryptionKey 32 bytes; the key is derived from it (HKDF, RFC 5869) for this purpose alone
  */
 export function makeAccountDigest(encryptionKey: Buffer): AccountDigest {

@@ -1,15 +1,17 @@
-// A change of a user that was made -> what the audit log says of it. Pure.
+// A change that was made to a user -> what the audit log says about it. Pure.
 import { fieldNamed } from "../catalog/catalog.js";
 import type { MadeChange } from "../records/write/update.js";
 import type { AuditEvent } from "./audit.js";
 
-/** Members whose values before the change are asked for. A password is a new one, or taken away, whatever it was. */
+/** Members whose former values are needed. A password is not among them: it is a new one or taken away, whatever it was. */
 export const COMPARED = ["email", "role", "isRootAdmin", "isActive"];
 
 /** An event of the user who was changed. */
 export type AccountEvent = Pick<AuditEvent, "event" | "details">;
 
-/** Whether its values came from the body or from a rule: forms send along what stays as it is. */
+/**
+ * Only for values that really changed, whether they came from the body or from a rule: forms send unchanged values along.
+ */
 export function accountEvents(change: MadeChange): AccountEvent[] {
   const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map((name) =>
     newText(change, name),
@@ -33,7 +35,7 @@ function isWritten({ table, written: { set, unset } }: MadeChange, name: string)
   return set.has(field) || unset.includes(field);
 }
 
-/** The value that a member has got, as a text; undefined when it is what it was. */
+/** A member's new value as text; undefined when it has not changed. */
 function newText({ table, before, written: { set, unset } }: MadeChange, name: string): string | undefined {
   const field = fieldNamed(table, name) ?? name;
   const now = set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;

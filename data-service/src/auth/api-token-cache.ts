@@ -10,7 +10,7 @@ const MAX_TOKENS = 10_000;
 /** "Last used" is written at most this often for each token. */
 const LAST_USED_EVERY_MS = 60_000;
 
-/** A token that is good, and its user's present power. */
+/** A valid token, and what its user may do at present. */
 export interface LiveApiToken {
   readonly token: ApiToken;
   readonly user: ActiveUser;
@@ -19,7 +19,7 @@ export interface LiveApiToken {
 export interface ApiTokenCacheDeps {
   readonly apiTokens: {
     findByHash(hash: string): Promise<ApiToken | undefined>;
-    /** Unless somebody has noted a use since `before`. */
+    /** Does nothing if somebody has noted a use since `before`. */
     noteUse(id: string, now: Date, before: Date): Promise<void>;
   };
   readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
@@ -27,11 +27,11 @@ export interface ApiTokenCacheDeps {
 }
 
 export interface ApiTokenCache {
-  /** The token, if it is known and its user active; whether it has expired is reported, not decided. */
+  /** The token, if it is known and its user is active; whether it has expired is for the caller to decide. */
   find(text: string): Promise<LiveApiToken | undefined>;
-  /** The next look at this token is a fresh one. */
+  /** Makes the next look at this token a fresh one. */
   forget(text: string): void;
-  /** At once, in this process: a token was revoked or its user changed. */
+  /** Takes effect at once in this process: a token was revoked or its user changed. */
   forgetAll(): void;
 }
 
@@ -70,7 +70,7 @@ async function load(
   if (user === undefined) return undefined;
   const now = clock.now();
   const before = new Date(now.getTime() - LAST_USED_EVERY_MS);
-  // Nobody's request fails because a note about it could not be written.
+  // No request fails because this note could not be written.
   if (token.lastUsedAt === null || token.lastUsedAt <= before) {
     await apiTokens.noteUse(token.id, now, before).catch(() => undefined);
   }

@@ -16,7 +16,7 @@ export interface ApiToken {
   readonly lastUsedAt: Date | null;
 }
 
-/** So that scanners for leaked secrets, and people, recognise one. */
+/** A prefix by which people, and scanners for leaked secrets, recognise one. */
 const PREFIX = "svc_pat_";
 const BYTES = 32;
 const FORM = /^svc_pat_[\w-]{43}$/;
@@ -25,12 +25,15 @@ export function makeApiTokenText(): string {
   return PREFIX + randomBytes(BYTES).toString("base64url");
 }
 
-/** Whether a Bearer credential means to be an API token; only the store knows whether it is one. */
+/** Whether a Bearer credential looks like an API token; only the store knows whether it is one. */
 export function looksLikeApiToken(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** The digest a token is kept and found by; undefined for what can't be a token. 256 random bits need no slow hash. */
+/**
+ * The digest under which a token is stored and found; undefined for what can't be a token. 256 random bits need no slow
+ * hash.
+ */
 export function hashOfApiToken(text: string): string | undefined {
   return FORM.test(text) ? hash("sha256", text, "hex") : undefined;
 }

@@ -26,13 +26,16 @@ export interface ApiTokensDeps extends WhileSignedInDeps {
 }
 
 const NAME_MAX_CHARACTERS = 100;
-/** Each is listed and kept for good; nobody has so many programs. A few more when made at once do no harm. */
+/**
+ * Every token is listed and kept until it is revoked, and nobody has this many programs. A few more, made at the same
+ * moment, do no harm.
+ */
 const MOST_OF_ONE_USER = 100;
 const NEVER = "never";
 
 /**
- * The body may have come long after the session was proved, so it is asked about again.
- * @returns the token as the API shows it, with its text: the only time anybody sees it
+ * The body may have arrived long after the session was checked, so it is checked again.
+ * @returns the token as the API shows it, with its text: the only time anybody sees that
  * @throws AppError 401 when the session has ended meanwhile, 409 when the user has too many
  */
 export async function makeApiToken(
@@ -67,14 +70,14 @@ export async function listApiTokens({ apiTokens }: ApiTokensDeps, userId: string
   return (await apiTokens.listOf(userId)).map(shown);
 }
 
-/** @throws AppError 404, also for tokens of others */
+/** @throws AppError 404, also for other people's tokens */
 export async function readApiToken(deps: ApiTokensDeps, userId: string, id: string): Promise<JsonObject> {
   const token = await deps.apiTokens.findOf(userId, id);
   if (token === undefined) throw noSuchToken();
   return shown(token);
 }
 
-/** @throws AppError 404, also for tokens of others */
+/** @throws AppError 404, also for other people's tokens */
 export async function revokeApiToken(
   { apiTokens, apiTokenCache, audit }: ApiTokensDeps,
   userId: string,
@@ -91,7 +94,7 @@ function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt"
   const name = reader.text("name", NAME_MAX_CHARACTERS);
   const expiry = reader.text("expiresAt", NAME_MAX_CHARACTERS);
   const readOnly = reader.flag("readOnly");
-  // A bare day would not say whether the token still works on it.
+  // A date alone would not say whether the token still works on that day.
   const expiresAt = parseDay(expiry) === undefined ? parseInstant(expiry) : undefined;
   if (expiry !== "" && expiry !== NEVER && !(expiresAt !== undefined && expiresAt > now)) {
     reader.wrong("expiresAt", `must be a future ISO 8601 time such as 2030-01-31T00:00:00Z, or "${NEVER}"`);

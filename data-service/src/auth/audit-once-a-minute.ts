@@ -1,4 +1,5 @@
-// For what a client can ask in a loop: the same entry is written once a minute, by each instance, or it would fill the log.
+// For events that a client can cause in a loop: each instance writes the same entry at most once a minute, so that the log
+// is not flooded.
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
 import type { Audit, AuditEvent } from "./audit.js";
@@ -7,7 +8,7 @@ import type { ClientFacts } from "./issue-session.js";
 const MINUTE_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
 
-/** @param same what makes two of these events the same to a reader of the log */
+/** @param same two events with the same text are the same to a reader of the log */
 export type RecordOnceAMinute = (same: string, event: AuditEvent, client: ClientFacts) => Promise<void>;
 
 export function auditOnceAMinute(audit: Audit, clock?: Clock): RecordOnceAMinute {

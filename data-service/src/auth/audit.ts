@@ -1,6 +1,7 @@
 // The audit log: who signed in, failed, changed a password, made a key, and from where (contract, section 8).
 //
-// Never a secret: no password, no token, and of an address nobody owns only a keyed digest (see account-digest).
+// It never holds a secret: no password, no token, and only a keyed digest of an address that nobody owns (see
+// account-digest).
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { ClientFacts } from "./issue-session.js";
@@ -41,16 +42,16 @@ export type AuditEvent = {
 };
 
 export type Audit = {
-  /** Writes it into the audit log and the service's log. Never throws: auditing makes no request fail. */
+  /** Writes it to the audit log and to the service's log. Never throws: no request fails because of auditing. */
   record(event: AuditEvent, client: ClientFacts): Promise<void>;
 };
 
 export type AuditLog = Audit & {
-  /** The same for all that one request has done, which may concern very many users. */
+  /** The same for everything that one request has done, which may concern very many users. */
   recordAll(events: readonly AuditEvent[], client: ClientFacts): Promise<void>;
 };
 
-/** An event with its circumstances, as it is kept. */
+/** An event with its circumstances, as it is stored. */
 export interface AuditEntry extends AuditEvent {
   readonly at: Date;
   readonly client: ClientFacts;

@@ -9,7 +9,7 @@ export class BodyReader {
 
   /** @param keys every key the body may have */
   constructor(body: unknown, keys: readonly string[]) {
-    // A request without a body misses its keys; that says more than "not an object".
+    // Without a body, every key is missing; saying so tells more than "not an object".
     const given = body ?? {};
     const isObject = typeof given === "object" && !Array.isArray(given);
     // A Map, because `constructor` and the like are keys of every object.
@@ -42,7 +42,7 @@ export class BodyReader {
     return this.#wrong(key, "must be true or false", false);
   }
 
-  /** Adds a violation of the caller's own finding. */
+  /** Adds a violation that the caller has found. */
   wrong(key: string, reason: string): void {
     this.#wrong(key, reason, undefined);
   }

@@ -5,16 +5,16 @@ import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
 import type { ClientFacts } from "./issue-session.js";
 
-/** Shown to the user among their sessions; nobody needs more of it. */
+/** Shown to the user in the list of their sessions; nobody needs more of it. */
 const USER_AGENT_MAX_CHARACTERS = 256;
 
-/** The gateway states here for which web origin it will keep the tokens in cookies. */
+/** Here the gateway states for which web origin it will keep the tokens in cookies. */
 const ORIGIN_HEADER = "X-Portico-Origin";
 
 export function clientFacts(request: Request): ClientFacts {
   return {
-    // Advisory until the gateway proves itself on its own calls: whoever reaches this service directly can
-    // send the header too. It only ever narrows where the cookies of the caller's own session are accepted.
+    // Only a hint unless the gateway has proved itself: anybody who reaches this service directly can send the header too.
+    // It can only narrow where the cookies of the caller's own session are accepted.
     origin: webOrigin(request.get(ORIGIN_HEADER)),
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     address: request.ip ?? null,
@@ -22,7 +22,7 @@ export function clientFacts(request: Request): ClientFacts {
   };
 }
 
-/** The same for a call of somebody signed in: the origin is that of the session. Behind `authenticate`. */
+/** The same for a call by somebody signed in: the origin is that of the session. Use it behind `authenticate`. */
 export function auditFacts(request: Request): ClientFacts {
   return { ...clientFacts(request), origin: sessionOf(principalOf(request))?.origin ?? null };
 }

@@ -1,12 +1,14 @@
 // Session and presented generation -> what a refresh does. Decides; accept-refresh.ts and refresh.ts act.
 import type { Session } from "./session.js";
 
-/** Two tabs, or an answer that was lost: the previous token stays good for this long (contract, section 3.1). */
+/**
+ * For two tabs at once, or an answer that was lost: the previous token stays valid for this long (contract, section 3.1).
+ */
 export const GRACE_MS = 30_000;
 
 /**
- * - `rotate`: the current token; move the session on
- * - `repeat`: the previous one within the grace window; say the current pair again
+ * - `rotate`: the current token; replace it
+ * - `repeat`: the previous one within the grace window; answer the current pair again
  * - `revoke`: a token that was replaced; somebody holds a copy
  * - `refuse`: nothing to refresh
  */
@@ -19,7 +21,7 @@ export function decideRotation(
 ): Rotation {
   if (session === undefined || session.expiresAt <= now) return "refuse";
   const behind = session.generation - presented;
-  // A genuine token from the future: the database was restored from a backup. Nobody is to blame.
+  // A genuine token from the future: the database was restored from a backup. Nobody has done anything wrong.
   if (behind < 0) return "refuse";
   if (behind === 0) return "rotate";
   const inGrace = now.getTime() - session.rotatedAt.getTime() <= GRACE_MS;

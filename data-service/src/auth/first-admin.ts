@@ -1,4 +1,4 @@
-// A deployment without an active root admin gets one at start, exactly one, however many instances start.
+// A deployment without an active root admin gets one at start: exactly one, however many instances start.
 import { randomInt } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
@@ -14,20 +14,20 @@ export interface FirstAdmin {
 
 export interface FirstAdminDeps {
   readonly users: {
-    /** One that can sign in, at best. */
+    /** The best that is true of any of them. */
     rootAdmins(): Promise<"active" | "inactive" | "none">;
-    /** The id every starter is to use: that of the first who asked. */
+    /** The id that every starting instance is to use: the first one to ask decides it. */
     reserveFirstAdminId(): Promise<string>;
-    /** False when the id or the e-mail is taken. */
+    /** False when the id or the e-mail address is taken. */
     insertRootAdmin(admin: FirstAdmin): Promise<boolean>;
   };
   readonly hasher: Pick<PasswordHasher, "hash">;
   readonly clock: Clock;
-  /** Told what keeps nobody from starting. */
+  /** For problems that stop nobody from starting. */
   readonly logger: Pick<Logger, "error" | "info">;
 }
 
-/** Without 0 O 1 l I i o: this password is read from a terminal and typed. */
+/** Without 0 O 1 l I i o: this password is read off a terminal and typed. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 /** 24 of 31 characters are 118 bits. */
 const LENGTH = 24;
@@ -45,7 +45,7 @@ export async function ensureFirstAdmin(
   wanted: { readonly email: string; readonly password: string | undefined },
 ): Promise<{ email: string; password: string } | undefined> {
   if ((await users.rootAdmins()) === "active") {
-    // No warning, and not compared: whoever leaves it set for good does nothing wrong, and a look takes a hash.
+    // No warning, and no comparison: whoever leaves it set does nothing wrong, and comparing takes a hash.
     if (wanted.password !== undefined) logger.info(NOT_USED);
     return undefined;
   }
@@ -61,7 +61,7 @@ export async function ensureFirstAdmin(
   const there = await users.rootAdmins();
   if (there === "active") return undefined;
   if (there === "inactive") {
-    // What is served needs no root admin, and whoever was switched off is not switched on again by a start.
+    // The service works without a root admin, and a start must not reactivate somebody who was deactivated.
     logger.error(
       `no root admin is active, and ${email} is taken; set isActive of a root admin in the database`,
     );

@@ -1,4 +1,4 @@
-// A user who has proved who they are -> a new session and its first tokens.
+// A user who has proved their identity -> a new session and its first tokens.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { TokenPair } from "@portico/shared/token-pair";
@@ -21,7 +21,7 @@ export interface ClientFacts {
   readonly origin: string | null;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** Of the request, for the audit log. */
+  /** The request's id, for the audit log. */
   readonly correlationId?: string;
 }
 
@@ -32,8 +32,8 @@ export interface SignIn {
   /** The OAuth provider; null for a password. */
   readonly provider: string | null;
   /**
-   * The user's epoch when the proof was checked: with a password changed since then the session is dead from the
-   * start. Without it, the epoch as stored now.
+   * The user's epoch when the proof was checked: if the password has changed since then, the session is dead from the start.
+   * Without it, the epoch that is stored now.
    */
   readonly epoch?: string;
 }
@@ -46,7 +46,7 @@ export async function issueSession(
   return tokenPair(deps.tokens, await startSession(deps, signIn, client));
 }
 
-/** For who must look at something else before anybody gets the tokens. */
+/** For callers that must look at something else before anybody gets the tokens. */
 export async function startSession(
   { sessions, users, clock }: Omit<IssueSessionDeps, "tokens">,
   { userId, remember, provider, epoch }: SignIn,

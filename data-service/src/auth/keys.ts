@@ -4,7 +4,7 @@ import { calculateJwkThumbprint, exportJWK, type JWK } from "jose";
 
 /** What the makers and checkers of tokens ask. */
 export interface KeyRing {
-  /** The key for tokens of this second: the same on every instance, so that a repeated token has the same bytes. */
+  /** The key for tokens of this second. It is the same on every instance, so that a repeated token has the same bytes. */
   signingAt(issuedAtSeconds: number): Promise<{ readonly kid: string; readonly key: KeyObject }>;
   /** The public key of this name, if its tokens are still accepted. */
   verifying(kid: string, now: Date): Promise<KeyObject | undefined>;
@@ -22,13 +22,15 @@ export interface RingKey {
   readonly jwk: JWK;
 }
 
-/** How long after the end of a key's turn its tokens may come: their life, and clocks that differ. */
+/** How long after the end of a key's turn its tokens may still arrive: their life, and differing clocks. */
 export function overlapMs(ttlSeconds: number): number {
   const SKEW_SECONDS = 30;
   return (ttlSeconds + SKEW_SECONDS) * 1000;
 }
 
-/** Names a key by its RFC 7638 thumbprint, so every instance names it alike. @throws for anything but Ed25519 */
+/**
+ * Names a key by its RFC 7638 thumbprint, so that every instance gives it the same name. @throws for anything but Ed25519
+ */
 export async function ringKey(anyHalf: KeyObject, activeFrom: Date): Promise<RingKey> {
   const publicKey = anyHalf.type === "public" ? anyHalf : createPublicKey(anyHalf);
   const { kty, crv, x } = await exportJWK(publicKey);
@@ -38,14 +40,14 @@ export async function ringKey(anyHalf: KeyObject, activeFrom: Date): Promise<Rin
   return { kid, activeFrom, publicKey, privateKey, jwk: { kty, crv, x, kid, use: "sig", alg: "EdDSA" } };
 }
 
-/** Keys in the order of their turns; of two at the same moment the order is still one. */
+/** Keys in the order of their turns; even two that begin at the same moment have a fixed order. */
 export function inTurn(keys: readonly RingKey[]): readonly RingKey[] {
   return keys.toSorted(
     (one, other) => one.activeFrom.getTime() - other.activeFrom.getTime() || (one.kid < other.kid ? -1 : 1),
   );
 }
 
-/** The key whose turn it is. @param turns as `inTurn` gives them */
+/** The key whose turn it is. @param turns as returned by `inTurn` */
 export function keyAt(turns: readonly RingKey[], at: Date): RingKey | undefined {
   return turns.findLast(({ activeFrom }) => activeFrom <= at) ?? turns[0];
 }

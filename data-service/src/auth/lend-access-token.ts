@@ -1,4 +1,4 @@
-// Refresh token -> an access token for one call, which leaves the session and its refresh token as they are.
+// Refresh token -> an access token for one call, without changing the session or its refresh token.
 import type { Logger } from "@portico/shared/logger";
 import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
 import type { ClientFacts } from "./issue-session.js";
@@ -9,8 +9,8 @@ export interface LendAccessTokenDeps extends AcceptRefreshDeps {
 }
 
 /**
- * For calls whose answer comes so late that the browser would keep using replaced tokens until then (contract, section
- * 3.3). Counts as no refresh: a page may send more files in a minute than a session may be refreshed.
+ * For calls whose answer comes so late that the browser would keep using replaced tokens until then (contract, section 3.3).
+ * It does not count as a refresh: a page may send more files in a minute than a session may be refreshed.
  * @param log carries the request's correlation id
  * @returns undefined for every token that a refresh would refuse
  */

@@ -10,7 +10,7 @@ import type { PasswordHasher } from "./password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "./password-problem.js";
 import type { Throttle } from "./throttle.js";
 
-/** What is needed to judge a sign-in. */
+/** What is needed to check a sign-in. */
 export interface LogInUser {
   readonly id: string;
   /** Null for accounts that sign in by other means. */
@@ -23,7 +23,7 @@ export interface LogInUser {
 export interface LogInDeps extends IssueSessionDeps {
   readonly users: IssueSessionDeps["users"] & {
     findByEmail(email: string): Promise<LogInUser | undefined>;
-    /** Only while `old` is still the stored hash: a password changed meanwhile wins. */
+    /** Only while `old` is still the stored hash: a password that was changed meanwhile wins. */
     replacePasswordHash(userId: string, old: string, fresh: string): Promise<void>;
   };
   readonly hasher: PasswordHasher;
@@ -50,7 +50,7 @@ export async function logIn(deps: LogInDeps, body: unknown, client: ClientFacts)
   return tokens;
 }
 
-/** The limit comes before the hash: a flood of guesses must not cost a flood of hashing. */
+/** The limit is checked before the hash: a flood of guesses must not cost a flood of hashing. */
 async function judged(
   deps: LogInDeps,
   email: string,
@@ -71,7 +71,7 @@ async function judged(
   throw new AppError("INVALID_CREDENTIALS");
 }
 
-/** Of an address that nobody owns only the digest is kept: it may be a stranger's, or a mistyped password. */
+/** For an address that nobody owns only the digest is kept: it may be a stranger's, or a mistyped password. */
 function failure(user: LogInUser | undefined, account: string): Parameters<Audit["record"]>[0] {
   if (user !== undefined) return { event: "sign-in.failed", userId: user.id };
   return { event: "sign-in.failed", details: { account } };
@@ -90,7 +90,7 @@ type Proof =
   | { readonly proved: true; readonly user: LogInUser }
   | { readonly proved: false; readonly user: LogInUser | undefined };
 
-/** Unknown, password-less and inactive accounts cost as much as a wrong password, or time would tell them apart. */
+/** Unknown, password-less and inactive accounts take as long as a wrong password, or the time would tell them apart. */
 async function provedUser(deps: LogInDeps, email: string, password: string): Promise<Proof> {
   const user = await deps.users.findByEmail(email);
   if (user === undefined || user.passwordHash === null || !user.isActive) {
@@ -98,7 +98,7 @@ async function provedUser(deps: LogInDeps, email: string, password: string): Pro
     return { proved: false, user };
   }
   if (!(await deps.hasher.verify(user.passwordHash, password))) return { proved: false, user };
-  // An upgrade that fails must not lock anybody out; the next sign-in tries again.
+  // A failed upgrade must not lock anybody out; the next sign-in tries again.
   await upgradeHash(deps, user.id, user.passwordHash, password).catch(() => undefined);
   return { proved: true, user };
 }

@@ -1,4 +1,4 @@
-// Ends the sessions a caller can name: by refresh token, by access token, or both.
+// Ends the sessions that a caller can name: by refresh token, by access token, or both.
 import { AppError } from "@portico/shared/app-error";
 import { begunOn, pageRefused } from "@portico/shared/session-page";
 import type { Audit } from "./audit.js";
@@ -16,17 +16,17 @@ export interface LogOutDeps {
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
   readonly audit: Audit;
   readonly tokens: { readonly refresh: RefreshTokens };
-  /** Whose page a session belongs to that no browser began. */
+  /** The page to which a session belongs that no browser began. */
   readonly appUrl: string;
 }
 
 const TOKEN_MAX_CHARACTERS = 4096;
 
 /**
- * Idempotent: a token that names no session (any more) is no error, as in RFC 7009. Any generation will do;
- * whoever holds one may end the session.
- * @param bearerSession the session of the Bearer token, if one came along; then the body may be missing
- * @param client `origin` is that of the page whose cookies named the session, if one asks
+ * Idempotent: a token that names no session (any more) is no error, as in RFC 7009. Any generation will do; whoever holds
+ * one may end the session.
+ * @param bearerSession the session of the Bearer token, if one was sent; then the body may be missing
+ * @param client `origin` is that of the page whose cookies named the session, if a page asks
  * @throws AppError FORBIDDEN when the session was made for another page; then it lives on
  */
 export async function logOut(
@@ -55,7 +55,7 @@ export async function logOut(
   }
 }
 
-/** The gateway can not tell by a refresh token alone which page its session was made for (contract, section 3.3). */
+/** From a refresh token alone the gateway can't tell which page its session was made for (contract, section 3.3). */
 async function requireOwnPage(
   { sessions, appUrl }: LogOutDeps,
   sessionId: string,

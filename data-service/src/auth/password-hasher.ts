@@ -11,25 +11,30 @@ export { passwordProblem } from "./password-problem.js";
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
 const ARGON2ID = 2;
 
-/** A password nobody has: as costly to check as a real one, and what it hashes is unknown to everybody. */
+/** A password that nobody has: checking it costs as much as a real one, and nobody knows what it is the hash of. */
 const NOBODYS = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$bm8gc2FsdCBuZWVkZWQu$XEE7zBFQCCmfCDPWUZDu1RQGOO+hvGYNfZzpKm1LXTo`;
 
-/** Threads, which give way to everything else. */
+/** Threads; they give way to everything else. */
 const MAX_RUNNING = 3;
-/** Beyond that nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
+/**
+ * With more than that, nobody would wait for the answer; where processors are busy with other things, fewer take as long.
+ */
 const MAX_WAITING = 128;
 const MAX_WAIT_MS = 3_000;
-/** Of all these, passwords that are set: who sets one counts as waiting (see shared/load-shedding), who signs in does not. */
+/**
+ * How many of these may be new passwords: whoever sets one counts as waiting (see shared/load-shedding), whoever signs in
+ * does not.
+ */
 const MAX_HASHING = 50;
 const RETRY_AFTER_SECONDS = 2;
-/** A thread that has nothing to do ends after this, and frees its memory. */
+/** An idle thread ends after this and frees its memory. */
 const IDLE_MS = 30_000;
 
-/** Hashes and checks passwords. Each call may refuse with SERVICE_UNAVAILABLE when too many are waiting. */
+/** Hashes and checks passwords. Every call may be refused with SERVICE_UNAVAILABLE when too many are waiting. */
 export interface PasswordHasher {
   hash(password: string): Promise<string>;
   verify(stored: string, password: string): Promise<boolean>;
-  /** As slow as `verify`, always false: an account that can't sign in must not be quicker to refuse. */
+  /** As slow as `verify`, always false: refusing an account that can't sign in must not be any quicker. */
   verifyNothing(password: string): Promise<false>;
   /** Whether the stored hash is weaker than what `hash` makes now. */
   needsRehash(stored: string): boolean;

@@ -9,13 +9,13 @@ const MAC_BYTES = 32;
 /** 52 bytes in base64url without padding. */
 const FORM = /^svc_rt_[\w-]{70}$/;
 
-/** What a genuine token names. Whether it is current is for `decideRotation`. */
+/** What a genuine token names. `decideRotation` decides whether it is current. */
 export interface RefreshClaims {
   readonly sessionId: string;
   readonly generation: number;
 }
 
-/** Writes and reads tokens. Nothing is stored: the same claims give the same token. */
+/** Writes and reads tokens. Nothing is stored: the same claims always give the same token. */
 export interface RefreshTokens {
   write(claims: RefreshClaims): string;
   /** Undefined for everything that `write` did not write, byte for byte. */
@@ -36,7 +36,7 @@ export function makeRefreshTokens(encryptionKey: Buffer): RefreshTokens {
     read(token) {
       if (!FORM.test(token)) return undefined;
       const bytes = Buffer.from(token.slice(PREFIX.length), "base64url");
-      // The last character has four spare bits; only zeros are canonical.
+      // The last character has four spare bits, which must be zero in the canonical form.
       if (bytes.toString("base64url") !== token.slice(PREFIX.length)) return undefined;
       const named = bytes.subarray(0, NAMED_BYTES);
       if (!timingSafeEqual(bytes.subarray(NAMED_BYTES), mac(named))) return undefined;

@@ -12,7 +12,7 @@ import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface RefreshDeps extends AcceptRefreshDeps {
   readonly sessions: AcceptRefreshDeps["sessions"] & {
-    /** One conditional write: undefined, and nothing changed, unless `generation` is still the stored one. */
+    /** One conditional write: undefined, with nothing changed, unless `generation` is still the stored one. */
     rotate(
       sessionId: string,
       generation: number,
@@ -23,7 +23,7 @@ export interface RefreshDeps extends AcceptRefreshDeps {
   readonly tokens: Tokens;
 }
 
-/** Long enough for every token of ours; a longer text is just not one. */
+/** Long enough for every token of ours; a longer text can't be one. */
 const TOKEN_MAX_CHARACTERS = 4096;
 
 /**
@@ -40,8 +40,8 @@ export async function refresh(
   const presented = deps.tokens.refresh.read(readRefreshBody(body));
   if (presented === undefined) throw refused();
   const look = () => attempt(deps, presented, client, log);
-  // A lost race, or one in a crowd of the same, means that somebody else rotated: the second look sees their successor
-  // and repeats it.
+  // A lost race, or being one of a crowd with the same token, means that somebody else has rotated it: the second look sees
+  // their successor and repeats it.
   const session = (await look().catch(unlessTooMany)) ?? (await look());
   if (session === undefined) throw refused();
   return tokenPair(deps.tokens, session);
@@ -55,8 +55,8 @@ function readRefreshBody(body: unknown): string {
 }
 
 /**
- * The session whose tokens are to be answered; undefined when the race for the rotation was lost. Only what moves a session
- * on counts as a refresh: repeats are promised (contract, section 3.1), and cost no more than any call of the signed-in.
+ * The session whose tokens are to be answered; undefined when the race for the rotation was lost. Only a rotation counts as
+ * a refresh: repeats are promised (contract, section 3.1), and cost no more than any other call of a signed-in user.
  */
 async function attempt(
   deps: RefreshDeps,

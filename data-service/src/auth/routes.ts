@@ -1,4 +1,4 @@
-// The auth calls that mint and end tokens, and the public keys (contract, section 3.2).
+// The auth calls that issue and end tokens, and the public keys (contract, section 3.2).
 import { contextOf } from "@portico/shared/http-context";
 import type { Logger } from "@portico/shared/logger";
 import { onlyMethods } from "@portico/shared/only-methods";
@@ -24,10 +24,10 @@ export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
   readonly identify: RequestHandler;
 }
 
-/** No auth call needs more; read before anybody has proved anything. */
+/** No auth call needs more, and the body is read before anybody has proved who they are. */
 const BODY_MAX_BYTES = 16 * 1024;
 
-/** Other services may keep our keys this long; a retired key stays published longer than that. */
+/** Other services may cache our keys for this long; a retired key stays published longer. */
 const JWKS_MAX_AGE_SECONDS = 300;
 
 /** Mount it before the service's own body parser and `authenticate`. */
@@ -70,7 +70,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   return router;
 }
 
-/** Auth answers carry their keys at the top level (contract, section 2). */
+/** Auth answers have their keys at the top level (contract, section 2). */
 function answer(response: Response, keys: TokenPair | Record<string, never>): void {
   response.json({ statusCode: 200, message: "Success", ...keys });
 }

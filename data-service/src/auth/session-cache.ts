@@ -1,4 +1,4 @@
-// Which sessions are alive and what their users may be, at most five seconds old.
+// Which sessions are alive and what their users may do, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
 import { isAlive, type Session } from "./session.js";
@@ -7,7 +7,7 @@ import { isAlive, type Session } from "./session.js";
 const MAX_AGE_MS = 5_000;
 const MAX_SESSIONS = 10_000;
 
-/** What the user's record says about power, read now and not from the token. */
+/** What the user's record says about their rights, read now and not from the token. */
 export interface ActiveUser {
   readonly roleId: string | null;
   readonly isRootAdmin: boolean;
@@ -28,15 +28,17 @@ export interface SessionCacheDeps {
 export interface SessionCache {
   /** The session, if it is alive, belongs to this user, and the user is active. */
   find(sessionId: string, userId: string): Promise<LiveSession | undefined>;
-  /** At once, in this process: the session ended. */
+  /** Takes effect at once in this process: the session has ended. */
   forgetSession(sessionId: string): void;
-  /** At once, in this process: the user was changed, deactivated or removed. */
+  /** Takes effect at once in this process: the user was changed, deactivated or removed. */
   forgetUser(userId: string): void;
 }
 
 interface Entry {
   readonly userId: string;
-  /** A promise, so that parallel requests share one read and a forgotten read in flight leaves nothing behind. */
+  /**
+   * A promise, so that parallel requests share one read, and a read that is forgotten while it runs leaves nothing behind.
+   */
   readonly live: Promise<LiveSession | undefined>;
 }
 
@@ -58,7 +60,7 @@ export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
       const entry = kept?.userId === userId ? kept : load(sessionId, userId);
       const live = await entry.live;
       if (live === undefined || live.expiresAt > deps.clock.now()) return live;
-      // Over, unless it was refreshed since it was read.
+      // It has expired, unless it was refreshed since it was read.
       return load(sessionId, userId).live;
     },
     forgetSession(sessionId) {
@@ -72,7 +74,7 @@ export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
   };
 }
 
-/** The same, read now: for what must not rest on what was so five seconds ago. */
+/** The same, but read now: for decisions that must not rest on what was true five seconds ago. */
 export function findAnew(
   cache: Pick<SessionCache, "find" | "forgetSession">,
   sessionId: string,
@@ -87,11 +89,11 @@ async function read(
   sessionId: string,
   userId: string,
 ): Promise<LiveSession | undefined> {
-  // In this order: a session takes part in a new epoch before its user does (see me/update-me).
+  // In this order: a session joins a new epoch before its user does (see me/update-me).
   const user = await users.findActive(userId);
   const session = await sessions.find(sessionId);
   if (session === undefined || user === undefined) return undefined;
-  // A token's user and its session's user must be one.
+  // The token's user and the session's user must be the same.
   if (session.userId !== userId || !isAlive(session, user, clock.now())) return undefined;
   return { ...user, expiresAt: session.expiresAt };
 }

@@ -6,13 +6,15 @@ export interface Session {
   readonly id: string;
   /** 24-hex id of the user. */
   readonly userId: string;
-  /** The epochs of its user it is valid in: that of the sign-in, and of password changes it took part in. */
+  /**
+   * The epochs of its user in which it is valid: that of the sign-in, and those of password changes that it took part in.
+   */
   readonly epochs: readonly string[];
   /** The web origin the session was made for; null when no browser made it. */
   readonly origin: string | null;
   /** Which refresh token is current: 0 at sign-in, one more with each rotation. */
   readonly generation: number;
-  /** When the current generation was made. Every time in its tokens derives from this one. */
+  /** When the current generation was made. All times in its tokens derive from this. */
   readonly rotatedAt: Date;
   readonly createdAt: Date;
   readonly lastUsedAt: Date;
@@ -29,18 +31,18 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Without a refresh for this long the session ends. */
 const LIFETIME_MS = 1 * DAY_MS;
 const REMEMBERED_LIFETIME_MS = 7 * DAY_MS;
-/** Refreshing never carries a session beyond this, or a stolen one would live for ever. */
+/** Refreshing never carries a session beyond this; otherwise a stolen one would live forever. */
 const ABSOLUTE_LIFETIME_MS = 30 * DAY_MS;
 
-/** When a session ends that is made or refreshed at `now`: slides, within the absolute limit. */
+/** When a session ends that is made or refreshed at `now`: later with each refresh, up to the absolute limit. */
 export function sessionExpiry(session: Pick<Session, "createdAt" | "remember">, now: Date): Date {
   const sliding = now.getTime() + (session.remember ? REMEMBERED_LIFETIME_MS : LIFETIME_MS);
   return new Date(Math.min(sliding, session.createdAt.getTime() + ABSOLUTE_LIFETIME_MS));
 }
 
 /**
- * A user's epoch is a random text beside the password hash, replaced in the same write as the password or together
- * with `isActive: false`. It ends all sessions of the former epoch at once, whatever happens to the process next.
+ * A user's epoch is a random text stored beside the password hash. It is replaced in the write that changes the password or
+ * sets `isActive: false`, which ends all sessions of the former epoch at once, whatever happens to the process next.
  */
 export const FIRST_EPOCH = "";
 

@@ -1,7 +1,7 @@
 // The key ring that all instances share through the database, and its rotation without a restart.
 //
-// A new key is published at once and signs from ACTIVATION_MS later on, when every instance has learned of it. Which key
-// signs a token follows from the token's own time, so instances agree without talking to each other.
+// A new key is published at once and begins to sign ACTIVATION_MS later, when every instance knows it. A token's own time
+// decides which key signs it, so instances agree without talking to each other.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
@@ -15,16 +15,16 @@ export interface StoredKey {
   readonly activeFrom: Date;
   /** Public JWK member `x`. */
   readonly x: string;
-  /** The private key, encrypted; undefined once its turn is long over. */
+  /** The private key, encrypted; undefined when its turn is long over. */
   readonly sealed: string | undefined;
 }
 
 export interface StoredKeysDeps {
   readonly store: {
     all(): Promise<StoredKey[]>;
-    /** Leaves a key of this name as it is. */
+    /** Adds the key; one that already has this name stays as it is. */
     add(key: StoredKey): Promise<void>;
-    /** Forgets the private halves of these keys, and keeps their names: a key that had its turn gets no second. */
+    /** Forgets the private halves of these keys but keeps their names: a key never gets a second turn. */
     forgetPrivate(kids: readonly string[]): Promise<void>;
   };
   readonly sealer: KeySealer;
@@ -40,13 +40,13 @@ export interface RotatingKeyRing extends KeyRing {
 
 /** How old an instance's knowledge of the keys may be. */
 const MAX_AGE_MS = 5_000;
-/** Longer than that, so that no instance meets a token whose key it could not know. */
+/** Longer than that, so that no instance meets a token whose key it could not know yet. */
 const ACTIVATION_MS = 10_000;
-/** A token with an unknown key makes us look again, but a flood of them no more often than this. */
+/** A token with an unknown key makes us look again, but a flood of such tokens no more often than this. */
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * Opens the ring. The given key begins it; a given key that the ring does not know is a rotation.
+ * Opens the ring. The given key begins it; if the ring does not know the given key, that is a rotation.
  * @param given AUTH_PRIVATE_KEY, or the key kept in DATA_DIR
  * @throws ConfigError when a key in the database can't be decrypted; nothing is written then
  */
@@ -58,7 +58,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
   let turns = await load(deps, given);
   const time = steadyTime(clock);
   let lookedAt = time();
-  /** Of the last look. */
+  /** Why the last look failed, if it did. */
   let failure: { readonly cause: unknown } | undefined;
   let looking: Promise<void> | undefined;
 
@@ -70,7 +70,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       failure = { cause };
       throw cause;
     } finally {
-      // After a failure, too: while the database is away, not every request is to wait for it.
+      // After a failure as well: while the database is away, not every request should wait for it.
       lookedAt = time();
       looking = undefined;
     }
@@ -90,7 +90,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
     },
     async verifying(kid, now) {
       const isKnown = believed(kid, now) !== undefined;
-      // At times also for a known key: it may have been replaced, and its time run out.
+      // Sometimes for a known key, too: it may have been replaced and its time run out.
       await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch(() => undefined);
       const key = believed(kid, now)?.publicKey;
       if (key === undefined && failure !== undefined) throw unreadable(failure.cause);
@@ -115,8 +115,8 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
 }
 
 /**
- * Also keys that are given anyway: what is encrypted by this process must not differ from what is there. A wrong secret
- * opens none of them; earlier versions let it be replaced, so that some may be sealed by a former one.
+ * This checks even keys that are given anyway: what this process encrypts must match what is there. A wrong secret opens
+ * none of them. Earlier versions let the secret be replaced, so some keys may be sealed with a former one.
  */
 async function requireOpening({ store, sealer }: StoredKeysDeps): Promise<void> {
   const texts = (await store.all()).flatMap(({ sealed: text }) => text ?? []);
@@ -163,7 +163,7 @@ function otherSecret(): ConfigError {
   ]);
 }
 
-/** A token is not to be called invalid because nobody could look. */
+/** A token must not be called invalid because nobody could look. */
 function unreadable(cause: unknown): AppError {
   return unavailable("The signing keys can not be read right now; try again shortly.", 2, cause);
 }
@@ -172,7 +172,7 @@ function newPrivateKey(): KeyObject {
   return generateKeyPairSync("ed25519").privateKey;
 }
 
-/** Tokens count in seconds. */
+/** Tokens count in whole seconds. */
 function atWholeSecond(milliseconds: number): Date {
   return new Date(Math.ceil(milliseconds / 1000) * 1000);
 }

@@ -1,23 +1,22 @@
-// How often one may try: sign-ins by account and address, refreshes by session, requests by address (contract, section
-// 8).
+// How often one may try: sign-ins by account and address, refreshes by session, requests by address (contract, section 8).
 //
-// A try is counted before it is made and uncounted if it was not a failure (it succeeded, or the service was too busy),
-// so that a hundred at the same time still get only five tries. Refused tries are not counted: nobody is locked out
-// for ever.
+// A try is counted before it is made, and uncounted if it turns out not to be a failure (it succeeded, or the service was
+// too busy). So a hundred tries at the same time still get only five. Refused tries are not counted: nobody is locked out
+// forever.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { networkOf } from "@portico/shared/network-of";
 import type { AccountDigest } from "./account-digest.js";
 
-/** So many within a window that begins with the first. */
+/** This many within a window that begins with the first. */
 export interface Quota {
   readonly limit: number;
   readonly windowMs: number;
-  /** Tries turn out to be failures or not: while too many are not judged yet, the next one need not wait for long. */
+  /** A try is found to be a failure or not. While too many are still undecided, the next one need not wait for long. */
   readonly isJudged?: true;
 }
 
-/** From failure number `free` on, each makes the next try wait twice as long as the one before. */
+/** From failure number `free` on, each failure doubles the wait before the next try. */
 export interface GrowingDelay {
   readonly free: number;
   readonly firstMs: number;
@@ -31,8 +30,8 @@ const WINDOW_MS = 15 * MINUTE_MS;
 const PER_ACCOUNT_AND_ADDRESS: Quota = { limit: 5, windowMs: WINDOW_MS, isJudged: true };
 const PER_ADDRESS: Quota = { limit: 100, windowMs: WINDOW_MS, isJudged: true };
 /**
- * Against guessing from many addresses. Whoever guesses takes each moment that opens, so that an owner who waits might
- * wait for ever: networks from which the account has signed in lately pass it by (security row G3).
+ * Against guessing from many addresses. The guesser takes every moment that opens, so an owner who waits might wait forever:
+ * networks from which the account has recently signed in are exempt (security row G3).
  */
 const PER_ACCOUNT: GrowingDelay = {
   free: 10,
@@ -44,36 +43,36 @@ const PER_ACCOUNT: GrowingDelay = {
 const KNOWN_FOR_MS = 30 * 24 * 60 * MINUTE_MS;
 const PER_SESSION: Quota = { limit: 30, windowMs: MINUTE_MS };
 
-/** Undefined: admitted and counted. Otherwise nothing was counted, and when the next try may be made. */
+/** Undefined: admitted and counted. Otherwise nothing was counted, and this says when the next try may be made. */
 export type Refused = { readonly retryAt: Date } | undefined;
 
-/** Each change of a key is one conditional write, so that all instances together keep the limit. */
+/** Each change of a key is one conditional write, so that the limit holds for all instances together. */
 export interface ThrottleStore {
   take(key: string, quota: Quota, now: Date): Promise<Refused>;
   takeDelayed(key: string, delay: GrowingDelay, now: Date): Promise<Refused>;
   /** Several changes at once. */
   settle(outcome: Outcome): Promise<void>;
-  /** Whether the key is noted. */
+  /** Whether the key is remembered. */
   knows(key: string, now: Date): Promise<boolean>;
 }
 
-/** What is changed once a try has been judged, or was not to be. */
+/** What is changed once a try has been decided, or has been called off. */
 export interface Outcome {
-  /** Of these one try less is counted. */
+  /** One try less is counted for these. */
   readonly giveBack: readonly string[];
-  /** Of these one try has failed. */
+  /** One failure is counted for these. */
   readonly fail?: readonly string[];
-  /** Of these all tries are forgotten. */
+  /** All tries are forgotten for these. */
   readonly clear?: readonly string[];
-  /** Noted for a time. */
+  /** A key to remember for a time. */
   readonly remember?: { readonly key: string; readonly until: Date };
 }
 
-/** A sign-in try that was admitted. Left alone it counts as one that is still to be judged. */
+/** A sign-in try that was admitted. If nothing more is said, it counts as one that is still undecided. */
 export interface SignInTry {
   succeeded(): Promise<void>;
   failed(): Promise<void>;
-  /** It was not judged at all. */
+  /** It was never decided. */
   withdraw(): Promise<void>;
 }
 
@@ -109,10 +108,10 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       const ofAccount = `account:${account}`;
       const known = `known:${account}:${network}`;
       const steps = [
-        // First: a network that is refused must not leave a counter for each account that it names.
+        // First, so that a network that is refused does not leave a counter for each account that it names.
         { key: ofAddress, take: () => store.take(ofAddress, PER_ADDRESS, now) },
         { key: ofBoth, take: () => store.take(ofBoth, PER_ACCOUNT_AND_ADDRESS, now) },
-        // Last: an address that is refused must not make the owner wait, not even for a moment.
+        // Last, so that an address that is refused does not make the owner wait, not even for a moment.
         { key: ofAccount, take: () => store.takeDelayed(ofAccount, PER_ACCOUNT, now) },
       ];
       const taken: string[] = [];

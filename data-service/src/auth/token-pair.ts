@@ -1,4 +1,4 @@
-// Session -> the two tokens of its current generation, always the same ones.
+// Session -> the two tokens of its current generation, always the same two.
 import type { TokenPair } from "@portico/shared/token-pair";
 import type { AccessTokens } from "./access-token.js";
 import type { RefreshTokens } from "./refresh-token.js";
@@ -10,7 +10,7 @@ export interface Tokens {
   readonly refresh: RefreshTokens;
 }
 
-/** Every byte derives from what is stored, so parallel callers on any instance get one and the same pair. */
+/** Every byte derives from what is stored, so parallel callers on any instance get the same pair. */
 export async function tokenPair(tokens: Tokens, session: Session): Promise<TokenPair> {
   const { id: sessionId, userId, origin, generation } = session;
   const issuedAtSeconds = Math.floor(session.rotatedAt.getTime() / 1000);

@@ -26,7 +26,7 @@ type Deps = RecordDeps & { readonly audit: AuditLog };
  */
 export function userHandlers(deps: Deps, table: string, roles: string): OwnHandlers {
   return {
-    // One by one, so that each change is in the audit log.
+    // One by one, so that each change appears in the audit log.
     collection: {
       [table]: {
         POST: (request, response) => createUsers(deps, table, request, response),
@@ -40,7 +40,7 @@ export function userHandlers(deps: Deps, table: string, roles: string): OwnHandl
         DELETE: (request, response) => removeUser(deps, table, request, response),
       },
     },
-    // It is taken from whoever has it.
+    // Whoever has the role loses it.
     remove: {
       [roles]: (request) => (given, removal) =>
         removeRole({ ...given, audit: deps.audit }, table, request, removal),
@@ -85,7 +85,7 @@ async function removeRole(
   removal: RemoveRequest,
 ): Promise<void> {
   const { principal, id } = removal;
-  // Nobody else may delete one, and whoever is refused must not make us read all users first.
+  // Nobody else may delete a role, and a refusal must not make us read all users first.
   if (principal.kind !== "user" || !principal.isRootAdmin) return remove(deps, removal);
   const holders = await holdersOf(deps, users, id);
   await remove(deps, removal);
@@ -106,7 +106,10 @@ function actorOf(request: Request): Readonly<Record<string, string>> {
   return principal.kind === "user" ? { by: principal.userId } : {};
 }
 
-/** New users, and what power they were given. They are there: no failure to tell more of them is one of the request. */
+/**
+ * New users, and the rights they were given. They exist already: a failure to find out more about them must not fail the
+ * request.
+ */
 async function madeEvents(
   deps: RecordDeps,
   usersTable: string,

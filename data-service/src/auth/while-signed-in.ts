@@ -1,4 +1,4 @@
-// What outlives the session that made it (an API token, a connected provider) is made only while that session lives.
+// Whatever outlives the session that made it (an API token, a connected provider) is made only while that session lives.
 import { findAnew, type SessionCache } from "./session-cache.js";
 
 export interface WhileSignedInDeps {
@@ -12,8 +12,8 @@ export interface Maker {
 }
 
 /**
- * Asks the database before and once more after. Who takes an account over ends its sessions first and clears away what
- * was made for it then: what is made too late to be cleared away meets a session that has ended.
+ * Asks the database before and again after. Taking an account over first ends its sessions, then clears away what was made
+ * for it: something made too late for that finds that its session has ended.
  * @param takeBack undoes what was made
  * @returns undefined when the session has ended; then nothing is left of it
  */

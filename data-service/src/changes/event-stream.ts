@@ -4,7 +4,7 @@ import type { Json } from "@portico/shared/json";
 import type { Response } from "express";
 import type { EndReason } from "./streams.js";
 
-/** How soon a browser comes back after the connection is cut. */
+/** How soon a browser reconnects after the connection is cut. */
 const RETRY_MS = 1_000;
 
 export interface ServerSentEvent {
@@ -30,7 +30,7 @@ export class EventStream {
       .set({
         "Content-Type": "text/event-stream",
         "Cache-Control": "no-store, no-transform",
-        // Proxies like nginx would hold events back until they fill a buffer.
+        // Otherwise proxies like nginx would hold back events until a buffer is full.
         "X-Accel-Buffering": "no",
       })
       .flushHeaders();
@@ -40,11 +40,11 @@ export class EventStream {
   /** @returns false when the client has gone, or has not read for too long */
   send({ event, id, data }: ServerSentEvent): Promise<boolean> {
     const name = id === undefined ? "" : `id: ${id}\n`;
-    // JSON has no line breaks outside of its texts, and escapes those inside.
+    // Outside of its strings JSON needs no line breaks, and inside it escapes them.
     return this.#write(`event: ${event}\n${name}data: ${JSON.stringify(data)}\n\n`);
   }
 
-  /** Keeps the connection open and the client's position young; no event for the client's code. */
+  /** Keeps the connection open and the client's position recent, without an event for the client's code. */
   beat(id: string): Promise<boolean> {
     return this.#write(`: still here\nid: ${id}\n\n`);
   }

@@ -1,4 +1,4 @@
-// GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
+// GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two is gone.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
@@ -28,7 +28,7 @@ export interface FollowDeps extends RecordDeps {
 /** Who follows, and what. */
 export interface Follower {
   readonly principal: Principal;
-  /** Whose streams are counted together: the user's id, or the address of one who has not signed in. */
+  /** Streams are counted by this: the user's id, or the address of somebody who has not signed in. */
   readonly caller: string;
   /** The caller as of now, read again; undefined when the session or token has ended. */
   readonly present: () => Promise<Principal | undefined>;
@@ -82,7 +82,10 @@ class Following {
   readonly #stream: EventStream;
   readonly #stop: StreamEnd;
   #principal: Principal;
-  /** What was told before went by the rights of another role, or what came behind it was not kept: all is read anew. */
+  /**
+   * Earlier events were told by the rights of another role, or later ones were not kept: the client must read everything
+   * again.
+   */
   #mustReset = false;
   #beatAt = 0;
 
@@ -96,7 +99,7 @@ class Following {
     this.#stop = stop;
   }
 
-  /** @param isLost what came after the start is unknown */
+  /** @param isLost whether what came after the start is unknown */
   async run(start: Position, isLost: boolean): Promise<void> {
     this.#mustReset = isLost;
     this.#stream.open();
@@ -104,7 +107,7 @@ class Following {
     try {
       this.#stream.end(await this.#tell(start));
     } catch (err) {
-      // The head has been sent: an error body would be read as events. The client learns what is wrong when it
+      // The head has been sent, so an error body would be read as events. The client learns what is wrong when it
       // reconnects.
       if (!(err instanceof AppError)) this.#deps.logger.error({ err }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
@@ -161,9 +164,9 @@ class Following {
     return this.#stream.send({ event, id: this.#idOf(position), data });
   }
 
-  /** Until there is more to read, or it is time for a sign of life. */
+  /** Waits until there is more to read, or it is time for a sign of life. */
   async #wait(at: Position): Promise<boolean> {
-    // An end that came while it was read that there is nothing more wakes nobody any more.
+    // An end that came during a read that found nothing no longer wakes anybody.
     if (this.#stop.reason !== undefined) return true;
     const { feed, changesHeartbeatMs } = this.#deps;
     const wake = new AbortController();
@@ -195,12 +198,12 @@ class Following {
     }
   }
 
-  /** @param table as it is by now @returns whether what its journal holds is all that happened, and is to be told */
+  /** @param table as it is now @returns whether its journal holds everything that happened, and may be told */
   #goesOn(table: Table): boolean {
     this.#present = table;
-    // It was replaced by another one of its name, or is no longer followed by anybody.
+    // The table was replaced by another one of the same name, or can no longer be followed.
     if (table.id !== this.#table.id || table.changes !== true) this.#stop.end("refused");
-    // For a while it kept no journal.
+    // For a while the table kept no journal.
     else if (table.journalEpoch !== this.#table.journalEpoch) this.#mustReset = true;
     else return true;
     return false;
@@ -211,7 +214,7 @@ class Following {
   }
 }
 
-/** A right that is gone, or a name: coming back gets the refusal. Anything else may be over by then. */
+/** A right that is gone, or a name: a client that reconnects gets the refusal. Anything else may be over by then. */
 function reasonOf(error: unknown): EndReason {
   return isClientError(error) ? "refused" : "unavailable";
 }

@@ -26,7 +26,7 @@ export interface HistoryAnswer {
 }
 
 /**
- * Lists what has happened to a record, newest first. Only root admins see that of a record that no longer exists.
+ * Lists what has happened to a record, newest first. Only root admins see the history of a record that no longer exists.
  * @throws AppError 400, 401, 403, 404 as reading the record would, 404 for a table without `history`
  */
 export async function history(
@@ -77,12 +77,12 @@ interface Member {
   readonly name: string;
   readonly field: string;
   readonly toJson: (stored: Stored) => Json;
-  /** What a record reads that stores nothing there. */
+  /** What is shown where a record stores nothing. */
   readonly none: Json;
 }
 
 /**
- * What the caller may see of the record now. Links are shown only where the caller may see whatever they lead to.
+ * What the caller may see of the record now. Links are shown only where the caller may see everything they lead to.
  * @param record as the caller reads it; undefined for root admins, from whom no row hides anything
  */
 function membersShown(table: Table, view: ReadView, record: Json | undefined): Member[] {
@@ -105,7 +105,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   return [...columns, ...relations];
 }
 
-/** Where deleted records are kept, to be deleted and to be restored are changes of the record. */
+/** Where deleted records are kept, deleting and restoring are changes of the record. */
 function eventOf({ deletedAt }: Table, { kind, before, after }: HistoryEntry): string {
   if (deletedAt === undefined || kind !== "updated") return kind;
   const [was, is] = [before, after].map((image) => image?.[deletedAt.field] !== undefined);

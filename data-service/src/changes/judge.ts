@@ -24,14 +24,14 @@ import { RecordTooLarge } from "../store-refusals.js";
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
 
-/** What is reported of one change. */
+/** What is reported about one change. */
 export interface Told {
   readonly event: ChangeEvent;
   readonly position: Position;
   readonly data: JsonObject;
 }
 
-/** What a caller wants to be told, checked. */
+/** What a caller wants to be told, after checking. */
 export interface Wish {
   readonly table: Table;
   readonly node: AuthorizedNode;
@@ -41,7 +41,8 @@ export interface Wish {
 const known = new Remembered<Wish>();
 
 /**
- * Binds the parameters for the caller as they are now. Who wishes for the same by the same rights has the same wish.
+ * Binds the parameters for the caller as they are now. Callers who wish for the same with the same rights have the same
+ * wish.
  * @throws AppError 400, 401, 403, 404 as a list would
  */
 export async function openWish(
@@ -57,15 +58,15 @@ export async function openWish(
     const view = rights.view(catalog);
     return known.of(view, [table.name, parameters, deps.limits], () => {
       const { root, rules } = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
-      // The filter is asked of records as the journal has them, which are without the numbers that are kept of children.
+      // The filter is applied to records as the journal has them, without the stored numbers of children.
       return { table, view, node: withParts(useCountersIn(root, rules), { filter: root.filter }) };
     });
   });
 }
 
 /**
- * What the caller is told of entries, in their order. A change is told when the record matched before it, after it, or
- * both; with the record as it is now, or null when the caller can't read it any more by now.
+ * What the caller is told about entries, in their order. A change is told when the record matched before it, after it, or
+ * both; with the record as it is now, or null when the caller can no longer read it.
  */
 export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
   const own = entries.filter(({ entry }) => entry.table === wish.table.id);
@@ -102,7 +103,7 @@ function eventOf(
   return isDeleted ? "deleted" : "left";
 }
 
-/** The records before and after that satisfy the caller's rules and filter. One question for all of them. */
+/** The records, before and after, that satisfy the caller's rules and filter. One query for all of them. */
 async function matchedImages(
   { store }: RecordDeps,
   { table, node }: Wish,
@@ -115,7 +116,7 @@ async function matchedImages(
   return new Set(images.filter((_, at) => passing.has(at)));
 }
 
-/** The records as they are now, as the caller may read them, by the text of their ids. */
+/** The records as the caller may read them now, by the text of their ids. */
 async function recordsOf(
   deps: RecordDeps,
   { table, node, view }: Wish,
@@ -123,7 +124,7 @@ async function recordsOf(
 ): Promise<ReadonlyMap<string, Json>> {
   const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
-  // One that shows too much is told as one that can't be read, for the sake of all that comes after it.
+  // A record that would show too much is reported as unreadable, so that those after it can still be told.
   const read = (some: readonly Stored[]): Promise<readonly (Versioned | undefined)[]> =>
     readEach(deps, { node, view }, some).catch((error: unknown) => {
       if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;

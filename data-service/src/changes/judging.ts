@@ -1,5 +1,5 @@
-// Judges changes for all streams of a process: one change wakes every stream at once, and what they ask the database must
-// leave it to the requests as well.
+// Judges changes for all streams of a process. One change wakes every stream at once, and their queries must leave room in
+// the database for requests.
 import pLimit from "p-limit";
 import { getOrMake } from "../get-or-make.js";
 import type { Numbered } from "../mongo/journal-store.js";
@@ -7,13 +7,13 @@ import { isRelational } from "../query/lower/condition.js";
 import { isCountJoined, isKeyOnly } from "../query/lower/read.js";
 import type { Told, Wish } from "./judge.js";
 
-/** Judgements at once that look into other tables. */
+/** How many judgements that look into other tables may run at once. */
 const AT_ONCE = 4;
 
 /** A judgement that several streams may wait for. */
 interface BeingJudged {
   readonly told: Promise<Told[]>;
-  /** Aborted, each, when its stream is over. */
+  /** Each is aborted when its stream is over. */
   readonly streams: AbortSignal[];
 }
 
@@ -22,8 +22,8 @@ export class Judging {
   readonly #inTurn = pLimit(AT_ONCE);
 
   /**
-   * Judges entries when there is a turn. Streams that wish for the same by the same rights share what is under way.
-   * @param stream is aborted when the stream is over; what nobody waits for any more is not judged
+   * Judges entries when it is their turn. Streams that wish for the same with the same rights share a judgement under way.
+   * @param stream aborted when the stream is over; a judgement that nobody waits for is dropped
    */
   run(
     wish: Wish,
@@ -41,7 +41,7 @@ export class Judging {
     }
     const streams = [stream];
     const isWanted = (): boolean => streams.some(({ aborted }) => !aborted);
-    // At once, so that no stream joins what is judged no more.
+    // At once, so that no stream joins a judgement that is being dropped.
     const forget = (): void => {
       if (ofWish.get(key)?.streams === streams) ofWish.delete(key);
     };
@@ -55,7 +55,7 @@ export class Judging {
   }
 }
 
-/** Nothing of other tables is asked for it, so that it costs next to nothing and need not wait. */
+/** It asks nothing of other tables, so it costs next to nothing and need not wait. */
 function isPlain({ node }: Wish): boolean {
   const asksOthers =
     [node.rule, node.filter].some(isRelational) || node.counts.some((count) => isCountJoined(count));

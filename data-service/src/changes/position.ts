@@ -1,4 +1,4 @@
-// A place in the journal <-> the `id:` of an event. Encrypted, for it would tell how much others write: AES-256-GCM.
+// A place in the journal <-> the `id:` of an event. Encrypted (AES-256-GCM), because it would tell how much others write.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { Table } from "../catalog/catalog.js";
 import type { Position } from "../mongo/journal-store.js";
@@ -8,10 +8,10 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /** Far longer than any position is. */
 const MOST_CHARACTERS = 200;
-/** Those that earlier versions wrote name no epoch, and are of the first one. */
+/** Positions written by earlier versions name no epoch; they belong to the first one. */
 const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?(?: (\d{1,16}))?$/;
 
-/** A place of this table and of the current epoch of its journal: after one of an earlier epoch there may be a gap. */
+/** A place in the journal of this table, in its current epoch: after a place from an earlier epoch there may be a gap. */
 export interface Place {
   readonly position: Position;
   readonly epoch: number;
@@ -20,7 +20,7 @@ export interface Place {
 export interface Positions {
   /** A position of one table is not valid for another. */
   write(position: Position, table: Pick<Table, "id" | "journalEpoch">): string;
-  /** Undefined for what this system has not written for this table. */
+  /** Undefined for anything that this system has not written for this table. */
   read(text: string, table: Pick<Table, "id">): Place | undefined;
 }
 

@@ -1,5 +1,5 @@
-// /{table}/changes and /{table}/{id}/history. A record that another program gave the id `changes` can't be reached by its
-// address; none is made with it (catalog/names).
+// /{table}/changes and /{table}/{id}/history. A record to which another program gave the id `changes` can't be reached by
+// its address; none is made with it here (catalog/names).
 import { networkOf } from "@portico/shared/network-of";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
@@ -12,7 +12,7 @@ import { type FollowDeps, follow } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
 
 export interface ChangesRoutesDeps extends FollowDeps, HistoryDeps {
-  /** Who a request comes from by now; undefined when the session or token has ended. */
+  /** Who a request comes from now; undefined when the session or token has ended. */
   readonly present: (request: Request) => Promise<Principal | undefined>;
 }
 
@@ -54,11 +54,11 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
 }
 
 /**
- * Browsers send the header when they come back by themselves, and give up after an answer that is not 200; a page that
- * opens a new stream then can only name the event in the address. The header is the younger one where both are there.
+ * Browsers send the header when they reconnect by themselves, and give up after an answer that is not 200; a page that then
+ * opens a new stream can name the event only in the address. If both are there, the header is newer.
  */
 function lastEventIdOf(request: Request, named: string | undefined): string | undefined {
   const [id, ...more] = request.headersDistinct["last-event-id"] ?? [];
-  // Several are a contradiction, and no id of ours.
+  // Several contradict each other, and are no id of ours.
   return more.length > 0 ? "several" : (id ?? named);
 }

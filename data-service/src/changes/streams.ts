@@ -1,10 +1,10 @@
 // The streams of changes that are open in this process: how many there may be, and why one ends.
 import { AppError, unavailable } from "@portico/shared/app-error";
 
-/** What a client is told of the end; `gone` and `over` are never told, for nobody reads any more. */
+/** What a client is told about the end; `gone` and `over` are never told, because nobody reads any more. */
 export type EndReason = "signed-out" | "refused" | "unavailable" | "restart" | "slow" | "gone" | "over";
 
-/** The end of one stream, which comes once: the first reason holds. */
+/** The end of one stream, which happens once: the first reason counts. */
 export class StreamEnd {
   readonly #controller = new AbortController();
   #reason: EndReason | undefined;
@@ -14,7 +14,7 @@ export class StreamEnd {
     return this.#controller.signal;
   }
 
-  /** Undefined until it has come. */
+  /** Undefined until the stream has ended. */
   get reason(): EndReason | undefined {
     return this.#reason;
   }
@@ -26,9 +26,9 @@ export class StreamEnd {
   }
 }
 
-/** Streams of one process: each costs a look at its session every few seconds, and a question a change. */
+/** Streams of one process: each costs a look at its session every few seconds, and a query per change. */
 const MOST_STREAMS = 1_000;
-/** Nobody takes them all. */
+/** So that nobody takes them all. */
 const MOST_OF_ONE_CALLER = 100;
 
 /** The streams of this process, so that all can be ended when it stops. */
