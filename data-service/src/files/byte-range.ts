@@ -10,7 +10,7 @@ export interface ByteRange {
 export type RangeVerdict = ByteRange | "whole" | "unsatisfiable";
 
 export interface Validators {
-  /** With its quotes. */
+  /** Including its quotes. */
   readonly etag: string;
   readonly lastModified: Date;
 }
@@ -26,8 +26,8 @@ export interface RangeHeaders {
 }
 
 /**
- * Does the client ask for another content than there is now? Judged before all other conditions (RFC 9110, section
- * 13.2.2); weak tags match nothing, and If-Unmodified-Since counts only without If-Match.
+ * Does the client ask for other content than there is now? Checked before all other conditions (RFC 9110, section 13.2.2);
+ * weak tags match nothing, and If-Unmodified-Since counts only without If-Match.
  */
 export function isOutdated(headers: MatchHeaders, { etag, lastModified }: Validators): boolean {
   const { "if-match": tags, "if-unmodified-since": since } = headers;
@@ -36,11 +36,11 @@ export function isOutdated(headers: MatchHeaders, { etag, lastModified }: Valida
   return !Number.isNaN(time) && wholeSeconds(lastModified) > time;
 }
 
-/** Several ranges, or one that can't be read, are answered with the whole; a server may do so. */
+/** A request for several ranges, or for one that can't be read, is answered with the whole; a server may do so. */
 export function chooseRange(headers: RangeHeaders, size: number, validators: Validators): RangeVerdict {
   const { range, "if-range": condition } = headers;
   if (range === undefined || !isCurrent(condition, validators)) return "whole";
-  // More than there is from the end is all there is (RFC 9110, section 14.1.2); range-parser refuses it.
+  // A suffix longer than the content means all of it (RFC 9110, section 14.1.2); range-parser refuses it.
   const suffix = /^bytes=-(\d+)$/.exec(range)?.[1];
   if (suffix !== undefined && size > 0 && Number(suffix) > size) return { start: 0, end: size - 1 };
   const ranges = parseRange(size, range, { combine: true });
@@ -57,7 +57,7 @@ function isCurrent(condition: string | string[] | undefined, { etag, lastModifie
   return Date.parse(condition) === wholeSeconds(lastModified);
 }
 
-/** As exact as HTTP tells it. */
+/** Without the fractions of a second that HTTP can't express. */
 function wholeSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1_000) * 1_000;
 }

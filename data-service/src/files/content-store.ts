@@ -3,12 +3,12 @@ import type { ByteRange } from "./byte-range.js";
 
 /** Bytes under keys. A key is written once, by one writer. */
 export interface ContentStore {
-  /** Takes bytes as they arrive, no faster than they can be stored. `remove` clears up what a failure leaves. */
+  /** Takes bytes as they arrive, no faster than they can be stored. After a failure `remove` cleans up. */
   write(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Gives bytes as they are asked for. @param range within the content; there is none of an empty one */
+  /** Gives bytes as they are asked for. @param range within the content; an empty content has none */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>;
-  /** What it has in memory of these bytes, which then need not be read; undefined unless it is all of them. */
+  /** These bytes, if all of them are in memory and need not be read; otherwise undefined. */
   held?(key: string, range: ByteRange): Uint8Array | undefined;
-  /** Removes all there is of it, finished or not; nothing there is no error. */
+  /** Removes whatever there is of it, finished or not; it is no error if there is nothing. */
   remove(key: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // Stores and removes the bytes of files so that a crash loses none and leaves none behind. Bytes are written before the
-// record that names them and removed after it, and a note written first tells of bytes that no record came to name.
+// record that names them and removed after it; a note written before that tells of bytes that no record ever came to name.
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
@@ -9,10 +9,10 @@ import type { ContentLedger } from "../mongo/content-ledger.js";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 
-/** A folder may let go of thousands at once; each is a few questions, one after the other. */
+/** Deleting a folder may free thousands at once; deciding about each takes a few queries, one after the other. */
 const DECIDED_AT_ONCE = 8;
 
-/** Of the time of a stop: within it a sweep may come to its end. */
+/** The part of the time for a stop in which a sweep may come to its end. */
 const SHARE_TO_END = 1 / 3;
 
 export interface ContentsDeps {
@@ -20,16 +20,19 @@ export interface ContentsDeps {
   readonly store: ContentStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a content that nobody speaks for is left alone, in milliseconds. */
+  /** How long content that nobody claims is left alone, in milliseconds. */
   readonly leaseMs: number;
 }
 
 export class Contents {
   readonly #deps: ContentsDeps;
-  /** What this process works on, by who does; each is spoken for until it is settled. New contents are their own. */
+  /**
+   * The contents that this process works on, by the work; each is claimed until it is settled. A new content is its own
+   * work.
+   */
   readonly #own = new Map<string, readonly string[]>();
   #timer: NodeJS.Timeout | undefined;
-  /** Turns under way: one sweeps, others speak for what this process works on. */
+  /** Runs under way: one kind sweeps, another claims what this process works on. */
   readonly #turns = new Set<Promise<void>>();
   #isSweeping = false;
   #isStopped = false;
@@ -55,7 +58,7 @@ export class Contents {
     return key;
   }
 
-  /** Ask it right before a record names the content. @throws AppError 503 when this process slept for too long */
+  /** Call it right before a record names the content. @throws AppError 503 when this process slept for too long */
   async claim(key: string): Promise<void> {
     if ((await this.#deps.ledger.renew([key], this.#lease())) === 1) return;
     this.#own.delete(key);
@@ -65,7 +68,7 @@ export class Contents {
   /** A record names the content now. */
   async settle(key: string): Promise<void> {
     this.#own.delete(key);
-    // The sweep would find out by itself: the request has succeeded whatever becomes of the note.
+    // The sweep would find out by itself, and the request has succeeded whatever becomes of the note.
     await this.#deps.ledger
       .close(key, key)
       .catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
@@ -78,8 +81,8 @@ export class Contents {
   }
 
   /**
-   * Runs work after which contents may be unused, and removes those that no record names afterwards.
-   * @param keys what the records name before
+   * Runs work that may leave contents unused, then removes those that no record names any more.
+   * @param keys the contents that the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
     const by = new ObjectId().toHexString();
@@ -92,7 +95,7 @@ export class Contents {
     }
   }
 
-  /** Sweeps now and then, and speaks for what this process works on. @param alone no other process is there */
+  /** Sweeps now and then, and claims what this process works on. @param alone whether there is no other process */
   async start(alone: boolean): Promise<void> {
     if (alone) await this.#deps.ledger.lapse();
     const turn = (): void => {
@@ -106,8 +109,8 @@ export class Contents {
   }
 
   /**
-   * Most sweeps are soon over, and leave nothing to the next start. A long one ends with the content that it is at, so that
-   * what stops after it has time as well.
+   * Most sweeps are soon over and leave nothing to the next start. A long one ends with the content that it is working on,
+   * so that whatever stops after it has time as well.
    * @param patienceMs how long it waits in all
    */
   async stop(patienceMs: number): Promise<void> {
@@ -120,8 +123,8 @@ export class Contents {
   }
 
   /**
-   * Takes all that nobody speaks for, and decides about what was taken a lease ago: a record that was being written then,
-   * while the database stood still, has come to name its content by now.
+   * Takes everything that nobody claims, and decides about what was taken a lease ago: if a record was being written then,
+   * while the database stood still, it names its content by now.
    */
   async sweep(): Promise<void> {
     const { ledger, clock } = this.#deps;
@@ -136,7 +139,7 @@ export class Contents {
 
   async #turn(): Promise<void> {
     if (this.#own.size > 0) await this.#deps.ledger.renew([...this.#own.values()].flat(), this.#lease());
-    // Where the store is slow, each turn would leave one more that waits for it.
+    // If the store is slow, each run would leave one more waiting for it.
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     await this.sweep().finally(() => {
@@ -162,7 +165,7 @@ export class Contents {
     }
   }
 
-  /** Kept when a record names it; else it goes, and all pictures made from it. */
+  /** It is kept if a record names it; otherwise it is removed, with all pictures made from it. */
   async #decideOrThrow(key: string): Promise<void> {
     const { ledger, store } = this.#deps;
     if (await ledger.isNamed(key)) return;

@@ -1,4 +1,4 @@
-// GET and HEAD /assets/{id}: who may → which bytes → what the client has already → the rest, as it reads.
+// GET and HEAD /assets/{id}: who may → which bytes → what the client already has → the rest, as fast as it reads.
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -23,18 +23,18 @@ const MOST_LISTENERS = 20;
 /** Bytes to send, and where they are stored. */
 interface Content {
   readonly key: string;
-  /** Undefined for a picture that is not made yet. */
+  /** Undefined for a picture that has not been made yet. */
   readonly size: number | undefined;
 }
 
-/** What is known of the bytes before anything is looked for, or made. */
+/** What is known about the bytes before anything is looked for or made. */
 interface Meant {
   readonly mimetype: string;
   readonly etag: string;
   find(): Promise<Content>;
 }
 
-/** How often a made picture is looked for. */
+/** How often to look for a made picture. */
 const ATTEMPTS = 3;
 
 export async function download(deps: FileDeps, request: Request, response: Response): Promise<void> {
@@ -48,9 +48,9 @@ export async function download(deps: FileDeps, request: Request, response: Respo
     } catch (error) {
       if (response.headersSent) throw error;
       for (const name of response.getHeaderNames()) if (!kept.has(name)) response.removeHeader(name);
-      // Its content may have been replaced or deleted in this moment: then there is another one, or none.
+      // Its content may just have been replaced or deleted: then there is other content now, or none.
       const now = await find();
-      // A made picture gives way to newer ones, and is made again.
+      // Made pictures are dropped for newer ones, and made again.
       const mayBeGone = parameters.transform !== undefined && !(error instanceof AppError);
       if (now.key === asset.key && !(mayBeGone && attempt < ATTEMPTS)) throw error;
       asset = now;
@@ -76,9 +76,9 @@ async function answer(
     "Last-Modified": asset.at.toUTCString(),
     "Accept-Ranges": "bytes",
   };
-  // Not Express' `set`, which would add a charset that nobody knows.
+  // Not Express's `set`, which would add a charset that nobody knows.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Express compares both validators with what the client has. What it has is told before a range is looked at.
+  // Express compares both validators with what the client has. That is answered before a range is looked at.
   if (request.fresh) {
     response.removeHeader("Content-Type");
     return void response.status(304).end();
@@ -95,7 +95,7 @@ async function answer(
   await send(deps, content, verdict, request, response);
 }
 
-/** @throws AppError 400 where a picture is asked for that can't be made */
+/** @throws AppError 400 for a picture that can't be made */
 function meantContent(
   deps: FileDeps,
   { key, mimetype, filesize: size }: Asset,
@@ -109,7 +109,7 @@ function meantContent(
   return {
     mimetype: mimetypeOf(wish, source),
     etag: `"${key}-${variantName(wish)}"`,
-    // Nothing is made for a HEAD: its answer may leave the length out (RFC 9110, section 9.3.2).
+    // Nothing is made for a HEAD: its answer may leave out the length (RFC 9110, section 9.3.2).
     find: async () =>
       (await (isHead ? findVariant : variantOf)(deps, source, wish)) ?? { key: "", size: undefined },
   };
@@ -130,20 +130,20 @@ async function send(
   const held = contents.store.held?.(key, range);
   if (held !== undefined) return void response.end(held);
   const bytes = await begun(contents.store.read(key, range));
-  // A client that has left needs no answer, and nothing else would close what is open here.
+  // A client that has left needs no answer, and nothing else here would close what is open.
   if (response.destroyed) return void bytes.destroy();
-  // A pipeline and what surrounds it listen more often than the ten times at which Node.js warns of a leak.
+  // A pipeline and the code around it add more listeners than the ten at which Node.js warns of a leak.
   response.setMaxListeners(MOST_LISTENERS);
   try {
     // Nothing is read ahead for a client that has stopped reading.
     await pipeline(bytes, response);
   } catch (error) {
-    // A client that left needs no answer; anything else must look like the broken transfer it is.
+    // A client that has left needs no answer; anything else must look like the broken transfer that it is.
     if (!isGone(error)) throw error;
   }
 }
 
-/** Waits for the first piece: until it is there a failure can be answered. @throws what the store throws */
+/** Waits for the first piece: before that, a failure can still be answered. @throws what the store throws */
 async function begun(bytes: AsyncIterable<Uint8Array>): Promise<Readable> {
   const stream = bytes instanceof Readable ? bytes : Readable.from(bytes);
   await once(stream, "readable");

@@ -1,5 +1,5 @@
 // What writing a file's record or a folder means beyond its columns: names are made safe, folders never end up inside
-// themselves, and the bytes of a file are removed after its record.
+// themselves, and a file's bytes are removed after its record.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../catalog/catalog.js";
@@ -26,11 +26,11 @@ export interface FileHooksDeps {
 }
 
 export interface FileHooks {
-  /** The body as it will be checked. */
+  /** Changes the body before it is checked. */
   prepare(table: Table, body: Json, mode: "create" | "update"): Json;
   /**
    * Runs the update of one record.
-   * @param update makes it while the record satisfies what it is given
+   * @param update is given a condition, and changes the record only while that holds
    * @throws AppError 409 when a folder would be inside itself
    */
   updating<Result>(
@@ -39,7 +39,7 @@ export interface FileHooks {
     plan: WritePlan,
     update: (condition: Document) => Promise<Result>,
   ): Promise<Result>;
-  /** Runs the removal of records, of those that satisfy what it is given. @returns how many went */
+  /** Runs the removal of the records that satisfy the condition it is given. @returns how many were removed */
   removing(
     table: Table,
     ids: readonly Stored[],
@@ -70,7 +70,7 @@ export function makeFileHooks(deps: FileHooksDeps): FileHooks {
       let removed = 0;
       for (;;) {
         const keys = await ledger.keysOf(ids);
-        // Only with the content that is seen here: another that replaces it meanwhile would be forgotten.
+        // Only with the content that was seen here: otherwise content that replaced it meanwhile would be forgotten.
         const went = await contents.letGo(keys, () => remove({ [CONTENT_KEY]: { $in: keys } }));
         removed += went;
         if (went === 0) return removed;
@@ -92,7 +92,7 @@ function newParent(table: Table, { own }: WritePlan): Stored | undefined {
   return own.set.get(requireField(table, "parent"));
 }
 
-/** Puts a turn into a folder: no earlier one moves it any more. @returns the folder's parent */
+/** Puts a turn into a folder, so that no earlier turn can move it any more. @returns the folder's parent */
 async function takeTurn(
   { store }: Pick<FileHooksDeps, "store">,
   table: Table,
@@ -110,8 +110,8 @@ async function takeTurn(
 }
 
 /**
- * Is `start` the folder, or below it? An existing circle ends the walk. Every folder on the way gets
- * the turn: two moves make a circle only where each finds the other's folder on its way.
+ * Is `start` the folder, or below it? An existing circle ends the walk. Every folder on the way gets the turn: two moves can
+ * make a circle only if each finds the other's folder on its way.
  */
 async function isInside(
   deps: Pick<FileHooksDeps, "store">,

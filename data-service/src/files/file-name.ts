@@ -1,8 +1,8 @@
-// A client's name for a file -> the one that is kept: metadata alone, never part of a path. Pure.
+// A client's name for a file -> the name that is kept: metadata only, never part of a path. Pure.
 
-/** Bytes in UTF-8 that every file system takes. */
+/** The bytes in UTF-8 that every file system accepts. */
 const MAX_BYTES = 255;
-/** Of each end: 255 bytes may be composed of this many characters. */
+/** For each end: 255 bytes may be composed of this many characters. */
 const MAX_LOOKED_AT = 4 * MAX_BYTES;
 const NAMELESS = "file";
 
@@ -10,8 +10,8 @@ const NAMELESS = "file";
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /**
- * The last part of what may be a path, without control characters, signs that change the direction of text, and those
- * that Windows refuses; no dots or blanks at its ends; at most 255 bytes, its extension kept.
+ * The last part of what may be a path, without control characters, characters that change the direction of text, and those
+ * that Windows refuses; no dots or blanks at either end; at most 255 bytes, keeping the extension.
  */
 export function safeFileName(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? "";
@@ -19,12 +19,14 @@ export function safeFileName(given: string): string {
   return clean === "" ? NAMELESS : shortened(clean);
 }
 
-/** Beginning and end of what is far too long: normalising takes the square of a run of marks. */
+/**
+ * Beginning and end of a name that is far too long: normalising a run of combining marks takes the square of its length.
+ */
 function withinReach(name: string): string {
   return name.length <= 2 * MAX_LOOKED_AT ? name : name.slice(0, MAX_LOOKED_AT) + name.slice(-MAX_LOOKED_AT);
 }
 
-/** In a loop: a pattern for the end would look at every run of blanks in between, to its end. */
+/** A loop: a pattern for the end would look at every run of blanks in between. */
 function trimmed(name: string): string {
   const start = /^[\s.]*/.exec(name)?.[0].length ?? 0;
   let end = name.length;
@@ -43,6 +45,6 @@ function shortened(name: string): string {
     if (left < 0) break;
     stem += character;
   }
-  // The cut may have uncovered blanks and dots.
+  // The cut may have exposed blanks and dots.
   return trimmed(stem) + extension;
 }

@@ -1,4 +1,4 @@
-// The file that an address names, for a caller who may have it.
+// The file at an address, for a caller who may have it.
 import type { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { Table } from "../catalog/catalog.js";
@@ -22,7 +22,7 @@ export interface Asset {
 }
 
 /**
- * Public files are anyone's; others are root's, their uploader's, and theirs who may read the record.
+ * Public files are for everybody; others are for root admins, their uploader, and whoever may read the record.
  * @throws AppError 404; for anonymous callers 401, whether there is such a file or not
  */
 export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {

@@ -1,18 +1,18 @@
-// Folders as a tree, as far as the caller may see them. Pure. There may be very many, in one folder or one in another.
+// Folders as a tree, as far as the caller may see them. Pure. There may be very many, side by side or deeply nested.
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
 
-/** Levels of the nested form: whoever reads it may well recurse. */
+/** Levels of the nested form: whoever reads it may well use recursion. */
 const MOST_LEVELS = 100;
 
 /**
- * Folders inside folders by `children`, each level by order and name. What lies in a folder that the caller can't see
- * stands at the top; so does, of a circle, whichever comes first. Of a folder on the last level that has others inside
- * `deeper` is true instead.
+ * Folders inside folders by `children`, each level by order and name. A folder inside one that the caller can't see is put
+ * at the top, and so is the first folder of a circle. A folder on the last level that has others inside gets `deeper: true`
+ * instead.
  */
 export function folderTree(folders: readonly JsonObject[]): JsonObject[] {
   const top: JsonObject[] = [];
-  /** Where folders of each level go now. */
+  /** Where the folders of each level are put at present. */
   const open = [top];
   const placed = inOrder(folders);
   for (const [at, { folder, depth }] of placed.entries()) {
@@ -57,12 +57,12 @@ function inOrder(folders: readonly JsonObject[]): Placed[] {
   return order;
 }
 
-/** The last one first, as a stack takes them. */
+/** The last one first, as a stack needs them. */
 function atDepth(depth: number, folders: readonly JsonObject[]): Placed[] {
   return folders.map((folder) => ({ folder, depth })).reverse();
 }
 
-/** Siblings in their order. @returns by the id of their parent, null where none is among the folders */
+/** Siblings in their order. @returns by the id of their parent; null for those whose parent is not among the folders */
 function byParent(folders: readonly JsonObject[]): Map<Json, JsonObject[]> {
   const ids = new Set(folders.map(({ id }) => id));
   const siblings = new Map<Json, JsonObject[]>();
@@ -80,7 +80,10 @@ function parentOf({ parent = null }: JsonObject): Json {
 interface Sibling {
   readonly folder: JsonObject;
   readonly order: number;
-  /** In UTF-8, which sorts by code point as MongoDB does; text sorts by halves of the characters beyond U+FFFF. */
+  /**
+   * In UTF-8, which sorts by code point as MongoDB does; JavaScript strings sort by UTF-16 units, which differs beyond
+   * U+FFFF.
+   */
   readonly name: Buffer;
 }
 

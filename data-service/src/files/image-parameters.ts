@@ -24,7 +24,7 @@ const OWN = ["width", "height", "fit", "format", "quality"] as const;
 
 /**
  * @param search the text behind `?`
- * @throws AppError 400 naming the parameter; parameters that are not ours pass
+ * @throws AppError 400 naming the parameter; parameters that are not ours are ignored
  */
 export function readAssetParameters(search: string): AssetParameters {
   const given = new URLSearchParams(search);
@@ -48,7 +48,7 @@ export function readAssetParameters(search: string): AssetParameters {
   };
 }
 
-/** The name of a transformation, the same for all that give the same picture. */
+/** The name of a transformation, the same for all wishes that give the same picture. */
 export function variantName({ width, height, fit, format, quality }: Transform): string {
   return [width ?? "", height ?? "", fit, format ?? "", quality ?? ""].join("-");
 }

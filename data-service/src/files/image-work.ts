@@ -1,11 +1,11 @@
-// All that is done with sharp: reading the size of a picture, and making another from it. A few at a time.
+// All work with sharp: reading the size of a picture, and making another one from it. A few at a time.
 import { AppError, unavailable } from "@portico/shared/app-error";
 import pLimit from "p-limit";
 import type { Sharp } from "sharp";
 import { makeTurns } from "../turns.js";
 import type { Transform } from "./image-parameters.js";
 
-/** Types that pictures are made from. SVG is not one: it is a program, which runs as long as it likes. */
+/** Types that pictures are made from. SVG is not one of them: it is a program, which can run as long as it likes. */
 const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
   "image/jpeg": "jpeg",
   "image/png": "png",
@@ -15,34 +15,37 @@ const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif
 };
 
 /**
- * Who may read bytes: libvips chooses by what they look like to it, which need not be what `sniff` has found. All other
- * loaders are blocked, those for SVG above all.
+ * The loaders that may read bytes: libvips chooses one by what the bytes look like to it, which need not be what `sniff`
+ * found. All others are blocked, above all those for SVG.
  */
 const LOADERS = ["Jpeg", "Png", "Webp", "Heif", "Nsgif"].map((kind) => `VipsForeignLoad${kind}Buffer`);
 
-/** A picture is worked on in memory: beyond these it is stored and sent, but not transformed. */
+/** A picture is worked on in memory: above these limits it is stored and sent, but not transformed. */
 export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
 const MAX_PIXELS = 40_000_000;
 const TIME_LIMIT_SECONDS = 20;
 
-/** Two at once, each with the memory of a whole picture; whoever waits holds none. */
+/** Two at once, each with the memory of a whole picture; those that wait hold none. */
 const AT_ONCE = 2;
 const MOST_WAITING = 64;
-/** So that who is refused hears of it, and no picture is made for somebody who has been told that it took too long. */
+/**
+ * So that a client that is refused hears of it, and no picture is made for a client that has been told that it took too
+ * long.
+ */
 const MOST_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 2;
-/** This machine will hardly have one by then; another instance may. */
+/** This machine will hardly have the library by then, but another instance may. */
 const NO_LIBRARY_RETRY_SECONDS = 60;
 
 type Library = typeof import("sharp").default;
 
 let library: Promise<Library | undefined> | undefined;
 
-/** Loaded with the first picture. Undefined on a machine that it has no build for: everything else must run there. */
+/** Loaded with the first picture. Undefined on a machine for which there is no build: everything else must run there. */
 function sharpOrNone(): Promise<Library | undefined> {
   library ??= import("sharp").then(
     ({ default: sharp }) => {
-      // One picture, one thread; nothing is kept between two of them.
+      // One picture, one thread; nothing is kept from one to the next.
       sharp.concurrency(1);
       sharp.cache(false);
       sharp.block({ operation: ["VipsForeignLoad"] });
@@ -66,8 +69,8 @@ const inTurn = makeTurns({
     unavailable("Too many pictures are being made at the moment; try again shortly.", RETRY_AFTER_SECONDS),
 });
 /**
- * Those who send pictures wait for each other, however many there are: their bytes are stored already. Each holds a whole
- * picture meanwhile. More than one, so that one whose bytes are slow to come does not keep all others waiting.
+ * Those who send pictures wait for each other, however many there are, for their bytes are stored already. Each holds a
+ * whole picture meanwhile. Several at once, so that one whose bytes come slowly does not keep all others waiting.
  */
 const measureInTurn = pLimit(3);
 
@@ -80,7 +83,7 @@ export function isTransformable(mimetype: string): boolean {
   return mimetype in FORMAT_OF;
 }
 
-/** The size as it is shown, turned as EXIF says; `none` when it can't be read as its type, because it is no picture. */
+/** The size as it is shown, turned as EXIF says; `none` when it can't be read as its type, so is no picture. */
 export async function measure(
   load: () => Promise<Buffer>,
   mimetype: string,
@@ -100,7 +103,7 @@ export async function measure(
   });
 }
 
-/** By the names of libvips: AVIF is the only kind of HEIF that is read here. */
+/** By libvips' names: AVIF is the only kind of HEIF that is read here. */
 function typeReadAs(format: string): string {
   return `image/${format === "heif" ? "avif" : format}`;
 }
@@ -110,7 +113,9 @@ export interface MadeImage {
   readonly mimetype: string;
 }
 
-/** @throws AppError 400 for what is no picture or has too many pixels, 503 when too many wait or one has waited too long */
+/**
+ * @throws AppError 400 for what is not a picture or has too many pixels, 503 when too many wait or one has waited too long
+ */
 export async function transform(
   load: () => Promise<Buffer>,
   mimetype: string,
@@ -135,14 +140,14 @@ export async function transform(
   });
 }
 
-/** Around a picture that is to fill more than it covers; black where the format knows no transparency. */
+/** Around a picture that is to fill more than it covers; black in formats without transparency. */
 const NOTHING = { r: 0, g: 0, b: 0, alpha: 0 };
 
 function sizeOf({ width, height }: Transform): { width?: number; height?: number } {
   return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
 }
 
-/** AVIF at its usual effort would take seconds a megapixel. */
+/** At its usual effort AVIF would take seconds per megapixel. */
 const AVIF_EFFORT = 2;
 
 function encoded(

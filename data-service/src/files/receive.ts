@@ -1,4 +1,5 @@
-// A multipart request -> its one file, stored as it came, and its text parts. Nothing is kept in memory or on disk.
+// A multipart request -> its one file, stored as it arrives, and its text parts. The file is kept neither in memory nor on
+// disk.
 import type { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
@@ -8,7 +9,7 @@ import type { Contents } from "./contents.js";
 import { safeFileName } from "./file-name.js";
 import { HEAD_BYTES, sniff } from "./sniff.js";
 
-/** A file whose bytes are stored and that no record names yet. */
+/** A file whose bytes are stored but that no record names yet. */
 export interface Received {
   readonly key: string;
   readonly filename: string;
@@ -24,7 +25,7 @@ export interface ReceiveDeps {
 
 const TEXT_PARTS = ["folder", "title", "description", "isPublic"] as const;
 
-/** Defaults are mostly without limit. Names are long enough for ours, values for a long description. */
+/** Most defaults have no limit. Names are long enough for ours, values for a long description. */
 const LIMITS = {
   files: 1,
   fields: 8,
@@ -35,7 +36,7 @@ const LIMITS = {
   fieldNestingDepth: 0,
 };
 
-/** Something failed on our side while bytes were stored; anything else that multer reports is the client's. */
+/** Something failed on our side while bytes were stored; anything else that multer reports is the client's fault. */
 class StoringFailed extends Error {}
 
 /**
@@ -50,7 +51,7 @@ export async function receive(
   let file: Received | undefined;
   const storage: StorageEngine = {
     _handleFile(_request, { stream, originalname }, done) {
-      // Busboy cuts the stream at the limit and says so beside it.
+      // Busboy cuts the stream at the limit and says so on the stream itself.
       store(deps.contents, stream as CutStream, originalname).then(
         (received) => {
           file = received;
@@ -101,7 +102,7 @@ interface Seen {
 
 /** Passes bytes on, keeping the first and counting all. @throws when the file was cut at the limit */
 async function* watched(stream: CutStream, seen: Seen): AsyncGenerator<Buffer> {
-  // Not destroyed where storing fails: that would be told, sooner than why, as an error of the client's.
+  // Not destroyed when storing fails: that would be reported, before the real reason, as an error of the client's.
   const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
   for await (const chunk of chunks) {
     if (seen.head.length < HEAD_BYTES)
@@ -112,7 +113,7 @@ async function* watched(stream: CutStream, seen: Seen): AsyncGenerator<Buffer> {
   if (stream.truncated) throw new MulterError("LIMIT_FILE_SIZE", "file");
 }
 
-/** Text parts as a body: `isPublic` is a boolean there, and an empty `folder` means none. */
+/** Text parts as a body: `isPublic` becomes a boolean, and an empty `folder` means none. */
 function partsOf(body: unknown): JsonObject {
   const given = Object.entries(typeof body === "object" && body !== null ? body : {});
   const violations: string[] = [];
@@ -138,7 +139,7 @@ function partProblem(name: string, value: unknown): string | undefined {
   return undefined;
 }
 
-/** Codes of multer that say: too large. */
+/** Multer's codes for something that is too large. */
 const TOO_LARGE = ["LIMIT_FILE_SIZE", "LIMIT_FIELD_VALUE"];
 
 function refusalFor(error: unknown, maxBytes: number): unknown {
@@ -162,7 +163,7 @@ function refusalFor(error: unknown, maxBytes: number): unknown {
   return new AppError("VALIDATION_ERROR", { message: [`${where}: ${problem}`] });
 }
 
-/** A stream that ended too early is the client's doing; what the store says is ours. */
+/** A stream that ended too early is the client's doing; a failure of the store is ours. */
 function causeOf(error: StoringFailed, maxBytes: number): unknown {
   const { cause } = error;
   const isClients =

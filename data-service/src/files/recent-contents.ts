@@ -1,5 +1,5 @@
-// Small contents that were asked for lately, in memory: the pictures of a page are asked for by everyone who opens it.
-// A key is written once, so what was read under it stays true; who may have it is asked before, each time.
+// Keeps small contents that were asked for lately in memory: everybody who opens a page asks for its pictures. A key is
+// written only once, so what was read under it stays true; who may have it is checked before, each time.
 import { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { ByteRange } from "./byte-range.js";
@@ -8,12 +8,12 @@ import type { ContentStore } from "./content-store.js";
 /** Larger ones are never held as a whole. */
 const LARGEST_BYTES = 256 * 1024;
 const MOST_BYTES = 32 * 1024 * 1024;
-/** Of a content that another instance has removed, nothing stays longer. */
+/** Content that another instance has removed stays here no longer than this. */
 const LIFE_MS = 5 * 60_000;
 
-/** @param bytes how much is kept */
+/** @param bytes how much is kept in all */
 export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStore {
-  /** Contents, or the beginning of some. */
+  /** Contents, or the beginnings of some. */
   const recent = new LRUCache<string, Buffer>({
     maxSize: bytes,
     sizeCalculation: ({ length }) => length,
@@ -51,6 +51,6 @@ async function* reading(
     pieces.push(piece);
     yield piece;
   }
-  // A copy: what the database sent with it would stay in memory, too.
+  // A copy: otherwise everything that the database sent with it would stay in memory, too.
   done(Buffer.concat(pieces));
 }

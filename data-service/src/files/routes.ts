@@ -1,4 +1,4 @@
-// The routes of files beside those of every table: uploads, assets, the tree of folders, and emptying one.
+// The routes of files besides those of every table: uploads, assets, the tree of folders, and emptying a folder.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
@@ -62,10 +62,10 @@ export function fileRoutes(deps: FileDeps): Router {
   return router;
 }
 
-/** Other methods are as for every table; without this Express would answer OPTIONS by itself. */
+/** Other methods are handled as for every table; without this Express would answer OPTIONS by itself. */
 const passOn: RequestHandler = (_request, _response, next) => next();
 
-/** A QUERY that came as POST (see http/method-override) is not ours. */
+/** A QUERY that was sent as POST (see http/method-override) is not for us. */
 const unlessOverridden: RequestHandler = (request, _response, next) =>
   request.method === "POST" ? next() : next("route");
 

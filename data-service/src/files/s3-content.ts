@@ -1,31 +1,31 @@
-// Contents of files in an S3-compatible bucket. The length of a file is not known beforehand, so it is uploaded in
-// parts: one part of each upload in progress is held in memory.
+// Contents of files in an S3-compatible bucket. A file's length is not known in advance, so it is uploaded in parts: one
+// part of each running upload is held in memory.
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 import type { S3Settings } from "./s3-settings.js";
 
-/** The least that S3 takes as a part other than the last. */
+/** The smallest part that S3 accepts, except for the last. */
 const PART_BYTES = 5 * 1024 * 1024;
 const TYPE = "application/octet-stream";
 
-/** A bucket that says nothing for as long is down. */
+/** A bucket that says nothing for this long is down. */
 const SILENCE_MS = 10_000;
 /**
- * … times this when it is sent a POST. One of them lets it put the parts of a file together: some servers say only every 10 s
- * that they are at it.
+ * How many times as long it may take over a POST. One of those makes it put the parts of a file together, and some servers
+ * report only every 10 s that they are still at it.
  */
 const PATIENCE_WITH_POST = 6;
 
-/** @param silenceMs how long it waits for an answer to begin, and for each piece of it */
+/** @param silenceMs how long to wait for an answer to begin, and for each piece of it */
 export function makeS3Content(
   { endpoint, bucket, ...settings }: S3Settings,
   silenceMs = SILENCE_MS,
 ): ContentStore {
   const ask: typeof fetch = async (input, init) => {
     const patienceMs = init?.method === "POST" ? PATIENCE_WITH_POST * silenceMs : silenceMs;
-    // A file that it is sent takes its time.
+    // Sending a file takes its time.
     const asking = init?.method === "PUT" ? fetch(input, init) : fetchWithin(patienceMs, input, init);
     return withoutSilence(await asking, patienceMs);
   };
@@ -45,7 +45,7 @@ export function makeS3Content(
   };
 }
 
-/** Of an answer that does not begin in time, nothing stays open. */
+/** If the answer does not begin in time, nothing of it stays open. */
 async function fetchWithin(ms: number, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(unreachable("no answer")), ms);
@@ -58,11 +58,11 @@ function withoutSilence(response: Response, silenceMs: number): Response {
 }
 
 /**
- * As they come; a reader that takes its time is not the bucket's silence. Nothing stays open when nobody wants more, or
- * no more comes.
+ * As they come; a reader that takes its time is not the bucket's silence. Nothing stays open when nobody wants more or no
+ * more comes.
  */
 async function* piecesOf(response: Response, silenceMs: number): AsyncGenerator<Uint8Array> {
-  // Of the answer itself: `fetch` ends one that nobody holds and whose body nobody has begun to read.
+  // The answer's own reader: `fetch` ends an answer that nobody holds and whose body nobody has begun to read.
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   try {
@@ -94,7 +94,7 @@ async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>):
   }
 }
 
-/** S3 may answer 200 and say only in the body that it has failed, which the library hands over like any result. */
+/** S3 may answer 200 and say only in the body that it has failed; the library returns that like any result. */
 async function complete(
   s3: S3mini,
   key: string,
@@ -107,7 +107,7 @@ async function complete(
   throw unavailable("The store of files did not take the file; send it again.", 2, cause);
 }
 
-/** The last part may be short, and of an empty file it is the only one. */
+/** The last part may be short, and for an empty file it is the only one. */
 async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part: Buffer; last: boolean }> {
   let pieces: Uint8Array[] = [];
   let length = 0;
@@ -116,7 +116,7 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part
     length += chunk.length;
     if (length < PART_BYTES) continue;
     const part = Buffer.concat(pieces);
-    // Before the part is sent, during which they would be held beside it.
+    // Before the part is sent; otherwise the pieces would be held beside it meanwhile.
     pieces = [];
     length = 0;
     yield { part, last: false };
@@ -124,11 +124,11 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part
   yield { part: Buffer.concat(pieces), last: true };
 }
 
-/** Parts of an upload that was never completed cost like files. */
+/** The parts of an upload that was never completed cost as much as files. */
 async function abortUploads(s3: S3mini, key: string): Promise<void> {
   const answer: unknown = await s3.listMultipartUploads("/", "", "GET", { prefix: key });
-  // The library hands over what it has read, with or without the outermost element. One upload is an object, several
-  // are a list, none is nothing.
+  // The library returns what it has read, with or without the outermost element. One upload is an object, several are a
+  // list, none is nothing.
   const uploads = memberOf(memberOf(answer, "ListMultipartUploadsResult") ?? answer, "Upload");
   for (const each of [uploads ?? []].flat()) {
     const uploadId = memberOf(each, "UploadId");
@@ -137,13 +137,13 @@ async function abortUploads(s3: S3mini, key: string): Promise<void> {
   }
 }
 
-/** By its name, whose first letter the library may have made small. */
+/** By its name, whose first letter the library may have made lower case. */
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Reflect.get(value, name) ?? Reflect.get(value, name.charAt(0).toLowerCase() + name.slice(1));
 }
 
-/** A bucket that can't be reached, or that lets us do nothing, is down for the client. */
+/** A bucket that can't be reached, or that denies us everything, is down as far as the client is concerned. */
 async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
@@ -157,10 +157,13 @@ function unreachable(cause: unknown): AppError {
   return unavailable("The store of files can not be reached; try again shortly.", 2, cause);
 }
 
-/** What `fetch` says when a connection breaks before an answer has come, or within one. */
+/** What `fetch` says when a connection breaks before or during an answer. */
 const BROKEN = ["fetch failed", "terminated"];
 
-/** Errors of the library: of a kind of its own, plain ones with its name in front, and most of the network as they are. */
+/**
+ * Errors of the library: some of its own class, some plain ones that begin with its name, and most network errors as they
+ * are.
+ */
 function isBuckets(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof TypeError) return BROKEN.includes(error.message);

@@ -1,10 +1,12 @@
 // A folder's name -> what stands for it in an address. Pure.
 
 const MAX_LENGTH = 100;
-/** Enough for a slug however much of it goes; normalising takes the square of a run of marks. */
+/**
+ * Enough for a slug, however much of it is dropped; normalising a run of combining marks takes the square of its length.
+ */
 const MAX_LOOKED_AT = 20 * MAX_LENGTH;
 
-/** Small letters and digits of any script with `-` between them; marks on Latin letters go. */
+/** Lower-case letters and digits of any script with `-` between them; marks on Latin letters are dropped. */
 export function slugOf(name: string): string {
   const plain = name
     .slice(0, MAX_LOOKED_AT)

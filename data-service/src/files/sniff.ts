@@ -1,26 +1,28 @@
 // The first bytes of a file -> its type. What the client says about it is ignored.
 import { fileTypeFromBuffer } from "file-type";
 
-/** As much as is looked at: what file-type asks for. */
+/** How much is looked at: as much as file-type asks for. */
 export const HEAD_BYTES = 4_100;
 
 export const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Names of the same thing, and a kind of it. */
+/** Other names of the same type, and a variant of it. */
 const SAME: Readonly<Record<string, string>> = { "image/apng": "image/png", "audio/vnd.wave": "audio/wav" };
 
-/** What follows a prolog, comments and blanks where markup begins. */
+/** A prolog, comments and blanks before the markup begins, and what follows them. */
 const PROLOG = /^\s*(?:(?:<\?[^>]*\?>|<!--[\s\S]*?-->|<!doctype[^>]*>)\s*)*/i;
 const HTML =
   /<!doctype\s+html|<(?:html|head|body|script|iframe|title|style|link|meta|h[1-6]|div|table|img|a)[\s>/]/i;
 const XML = /^\s*<(?:\?xml|[a-z_][\w.-]*[\s>/:])/i;
-/** In the bytes of a picture it is a trick: a file that is two things at once. XML may put a prefix before the name. */
+/**
+ * Inside the bytes of a picture this is a trick: a file that is two things at once. XML allows a prefix before the name.
+ */
 const MARKUP_INSIDE = /<(?:[\w.-]+:)?(?:script|html|svg|iframe|body)[\s>/]/i;
 
-/** @param head the first bytes, HEAD_BYTES of them if there are so many */
+/** @param head the first HEAD_BYTES bytes, or all there are */
 export async function sniff(head: Buffer): Promise<string> {
   if (head.length === 0) return UNKNOWN_TYPE;
-  // The mark of UTF-16 looks like sound to file-type.
+  // file-type takes the mark of UTF-16 for sound.
   const marked = isUtf16(head) ? textType(head) : undefined;
   if (marked !== undefined) return marked;
   const found = await fileTypeFromBuffer(head);
@@ -38,7 +40,7 @@ function isXml(mime: string): boolean {
   return mime.endsWith("xml");
 }
 
-/** Text by what it begins with; undefined when it is none. */
+/** The type of a text by its beginning; undefined when it is not text. */
 function textType(head: Buffer): string | undefined {
   const text = asText(head);
   if (text === undefined) return undefined;

@@ -23,7 +23,7 @@ export interface Exchange {
   readonly parameters: Parameters;
 }
 
-/** Nothing is read from a caller who may make no file at all. @returns the record */
+/** Nothing is read from a caller who may not make a file at all. @returns the record */
 export async function upload(deps: FileDeps, { request, response, parameters }: Exchange): Promise<Created> {
   const { files } = deps.fileTables;
   const rights = await deps.rights(principalOf(request));
@@ -37,7 +37,7 @@ export async function upload(deps: FileDeps, { request, response, parameters }: 
   });
 }
 
-/** Stands for the content: a rule that lets only a title be changed lets no bytes be replaced. */
+/** Stands for the content: a rule that allows only the title to be changed does not allow the bytes to be replaced. */
 const CONTENT = "filename";
 
 /** Replaces the content of a file. @returns the record */
@@ -54,20 +54,21 @@ export async function replace(
     const expected = expectedVersions(request.get("If-Match"));
     const stamp = { values: await contentStamp(deps, file), needs: CONTENT };
     const former = await deps.ledger.keysOf([id]);
-    // If several replace it at once, each removes the bytes it has seen: none are forgotten, none are removed too early.
+    // If several requests replace it at once, each removes the bytes it has seen: none are forgotten, and none are removed
+    // too early.
     const stillMatching = async () => ({ [CONTENT_KEY]: { $in: former } });
     const wanted = { ...asked, principal, parameters, body: parts, stamp, stillMatching, expected };
     return deps.contents.letGo(former, () => update(deps, wanted));
   });
 }
 
-/** Who sends the file, now that all of it is there. @throws AppError 401 when they have left meanwhile */
+/** Who sends the file, now that all of it has arrived. @throws AppError 401 when their session has ended meanwhile */
 async function presentAt(request: Request): Promise<Principal> {
   await renewPrincipal(request);
   return principalOf(request);
 }
 
-/** Runs what makes a record name the content; where that fails, the bytes go. */
+/** Runs the work that makes a record name the content; if it fails, the bytes are removed. */
 async function recording<Result>(
   { contents }: FileDeps,
   { key }: Received,

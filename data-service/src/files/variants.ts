@@ -1,4 +1,5 @@
-// Transformed pictures: found where they were made before, else made, stored and noted. Bounded for each file.
+// Transformed pictures: found where they were made before, otherwise made, stored and noted. Their number is limited for
+// each file.
 import { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { Variant } from "../mongo/content-ledger.js";
@@ -7,7 +8,7 @@ import type { FileDeps } from "./deps.js";
 import { type Transform, variantName } from "./image-parameters.js";
 import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
 
-/** Pictures kept of one file; the oldest go. */
+/** Pictures kept for one file; the oldest are dropped. */
 const KEPT = 24;
 
 export interface Source {
@@ -16,7 +17,7 @@ export interface Source {
   readonly size: number;
 }
 
-/** What is asked, without what means nothing for the format: the same picture has one name. */
+/** The wish without whatever means nothing for its format, so that the same picture has one name. */
 export function meantBy(wish: Transform, source: Pick<Source, "mimetype">): Transform {
   const mimetype = mimetypeOf(wish, source);
   return mimetype === "image/png" || mimetype === "image/gif" ? { ...wish, quality: undefined } : wish;
@@ -27,10 +28,10 @@ export function mimetypeOf({ format }: Transform, { mimetype }: Pick<Source, "mi
   return format === undefined ? mimetype : `image/${format}`;
 }
 
-/** Requests for the same picture at the same time make it once. */
+/** Requests for the same picture at the same time make it only once. */
 const underWay = new Map<string, Promise<Variant>>();
 
-/** @throws AppError 400 for what is no picture, or too large a one */
+/** @throws AppError 400 for something that is no picture, or too large */
 export function requireTransformable({ mimetype, size }: Source): void {
   if (!isTransformable(mimetype))
     throw new AppError(
@@ -48,7 +49,9 @@ export function findVariant(deps: FileDeps, source: Source, wish: Transform): Pr
   return deps.ledger.findVariant(source.key, variantName(wish));
 }
 
-/** The picture, made if it is not there. @throws AppError 503 where it is not, and the disk is nearly full */
+/**
+ * The picture, made if it is not there yet. @throws AppError 503 when it would have to be made and the disk is nearly full
+ */
 export async function variantOf(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
   const found = await findVariant(deps, source, wish);
   if (found !== undefined) return found;
@@ -77,7 +80,7 @@ async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Va
   return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
 }
 
-/** @returns false when another instance has noted the same picture before */
+/** @returns false when another instance has already noted the same picture */
 async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): Promise<boolean> {
   try {
     await contents.claim(variant.key);
@@ -88,7 +91,7 @@ async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): P
   }
 }
 
-/** Those beyond the bound go, and all when the file went while its picture was made. */
+/** Those beyond the limit are removed, and all of them if the file was deleted while its picture was made. */
 async function makeRoom({ contents, ledger }: FileDeps, content: string): Promise<void> {
   const keep = (await ledger.isNamed(content)) ? KEPT : 0;
   for (const variant of await ledger.oldVariants(content, keep))

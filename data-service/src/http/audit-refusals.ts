@@ -1,4 +1,4 @@
-// Records every 403 in the audit log: somebody signed in has asked for what is not theirs (security row L5).
+// Records every 403 in the audit log: a signed-in user has asked for something that they may not have (security row L5).
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import { withoutTokens } from "@portico/shared/without-tokens";
@@ -28,5 +28,5 @@ const isForbidden = (error: unknown): boolean => error instanceof AppError && er
 const pathOf = (request: Request): string =>
   withoutTokens(contextOf(request).publicPath).slice(0, MAX_PATH_CHARACTERS);
 
-/** Method and table: whoever tries one id after the other is written once. */
+/** Method and table: trying one id after the other is written only once. */
 const placeOf = (request: Request): string => `${request.method} ${request.path.split("/", 2)[1]}`;

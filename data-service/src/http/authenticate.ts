@@ -29,12 +29,14 @@ export interface AuthenticateDeps {
 
 type PresentDeps = Omit<AuthenticateDeps, "accessTokens">;
 
-/** A body that took longer comes, perhaps, from somebody who has left since its head came. */
+/** A body that took longer may come from somebody who has signed out since its head came. */
 const SLOW_BODY_MS = 1_000;
 
 const callers = beside<Request, LastingCaller>();
 
-/** Who asks. Throws when neither `identify` nor `authenticate` has run: forgetting it must not read as "nobody". */
+/**
+ * Who is asking. Throws when neither `identify` nor `authenticate` has run: forgetting them must not look like "nobody".
+ */
 export function principalOf(request: Request): Requester {
   return callerOf(request).principal;
 }
@@ -47,8 +49,8 @@ export function callerOf(request: Request): LastingCaller {
 }
 
 /**
- * Looks at the caller again when the body has taken long. Readers of bodies call it when all of it is there; it does
- * nothing on routes that ask nobody.
+ * Looks at the caller again if the body took long. Readers of bodies call it when all of it has arrived; it does nothing on
+ * routes that authenticate nobody.
  * @throws AppError 401 when the session or token has ended meanwhile
  */
 export async function renewPrincipal(request: Request): Promise<void> {
@@ -87,7 +89,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
 }
 
 async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requester> {
-  // `headers` keeps only the first of several; two are a contradiction.
+  // `headers` keeps only the first of several; two contradict each other.
   const presented = request.headersDistinct.authorization;
   const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
   callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
@@ -95,8 +97,8 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
 }
 
 /**
- * Who a request comes from by now, read anew and not from a cache: for answers that take long. That the access token has
- * run out meanwhile does not matter, its session does.
+ * Who a request comes from now, read anew and not from a cache: for answers that take long. It does not matter whether the
+ * access token has expired meanwhile, only whether its session has ended.
  * @returns undefined when the session or API token has ended, or its user is no longer active
  */
 export async function presentPrincipal(deps: PresentDeps, request: Request): Promise<Requester | undefined> {
@@ -126,8 +128,8 @@ export function sessionUserOf(request: Request): SessionUser {
 }
 
 /**
- * What concerns the account itself (its password, sessions, providers and tokens) is out of reach of API tokens: a
- * leaked one must not be able to make more of its kind, or to take the account over.
+ * Whatever concerns the account itself (its password, sessions, providers and tokens) is out of reach of API tokens: a
+ * leaked one must not be able to make more tokens, or to take the account over.
  */
 export function notForApiTokens(): AppError {
   return new AppError("FORBIDDEN", "An API token can't be used here; sign in instead.");
@@ -144,7 +146,7 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
   if (token === undefined) throw badToken("INVALID_TOKEN", { message: NO_BEARER });
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
-  // Signature first: a forged token costs no read.
+  // The signature first: a forged token costs no read.
   const { userId, sessionId, origin } = await deps.accessTokens
     .verify(token, deps.clock.now())
     .catch(withChallenge);
@@ -153,7 +155,7 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
   return signedIn(userId, live, { kind: "session", id: sessionId, origin });
 }
 
-/** @throws AppError 401 for a token that is none, or no good any more */
+/** @throws AppError 401 for a token that is not, or no longer, valid */
 export async function provedByApiToken(
   deps: { readonly apiTokenCache: Pick<ApiTokenCache, "find">; readonly clock: Clock },
   text: string,

@@ -8,12 +8,12 @@ export interface FreeSpaceDeps {
   readonly free: () => Promise<number>;
   /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and running requests may still need. */
   readonly reserveBytes: number;
-  /** Bodies that announce more are refused by their routes; until then they need no room. */
+  /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
   readonly largestBodyBytes: number;
   readonly clock: Clock;
 }
 
-/** Passes while there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
+/** Returns if there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
 export type RequireSpace = () => Promise<void>;
 
 export function spaceCheck({
@@ -25,9 +25,9 @@ export function spaceCheck({
   };
 }
 
-/** How long a look at the disk counts. */
+/** How long one look at the disk counts. */
 const FRESH_MS = 1_000;
-/** Reads still pass, and so does whatever frees space. */
+/** Reads still pass, and so does everything that frees space. */
 const REFUSED = ["POST", "PUT", "PATCH"];
 
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */

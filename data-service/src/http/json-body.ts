@@ -1,4 +1,4 @@
-// A request's JSON, from a sender who may still send it: a slow body outlasts sessions and rights.
+// A request's JSON, from a sender who is still allowed to send it: a slow body may outlast sessions and rights.
 import { jsonBody as reader } from "@portico/shared/json-body";
 import type { RequestHandler } from "express";
 import { renewPrincipal } from "./authenticate.js";

@@ -1,9 +1,9 @@
-// The caller of a request that lasts: sessions may end and rights may change while it runs, which takes effect within
+// The caller of a request that lasts: sessions may end and rights may change while it runs, and that takes effect within
 // seconds.
 import { badToken } from "@portico/shared/bearer-token";
 import type { Requester } from "../principal.js";
 
-/** Role changes and ended sessions hold everywhere within 5 s (contract, section 3). */
+/** Changed roles and ended sessions take effect everywhere within 5 s (contract, section 3). */
 export const LOOK_AT_CALLER_MS = 3_500;
 
 export class LastingCaller {
@@ -12,20 +12,20 @@ export class LastingCaller {
   readonly #present: () => Promise<Requester | undefined>;
 
   /**
-   * @param principal as the request began
-   * @param present who it is by now; undefined when the session or token has ended
+   * @param principal as it was when the request began
+   * @param present who it is now; undefined when the session or token has ended
    */
   constructor(principal: Requester, present: () => Promise<Requester | undefined>) {
     this.#principal = principal;
     this.#present = present;
   }
 
-  /** Who it was when it was looked at last. */
+  /** As of the last look. */
   get principal(): Requester {
     return this.#principal;
   }
 
-  /** Who it is, as of a few seconds ago at most. @throws AppError 401 when nobody any more */
+  /** As of a few seconds ago at most. @throws AppError 401 when the session or token has ended */
   async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Requester> {
     if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
     const principal = await this.#present();

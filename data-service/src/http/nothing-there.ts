@@ -1,4 +1,4 @@
-// The answer where no route is: an id with a slash in it, written into an address as it is, leads here.
+// The answer where no route is; an id with an unencoded slash in an address leads here, too.
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import type { RequestHandler } from "express";

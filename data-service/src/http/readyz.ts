@@ -5,7 +5,7 @@ import type { Store } from "../mongo/connect.js";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Overload makes no instance less ready: all of them would leave at once. @param health looked at each time */
+/** Overload does not make an instance less ready, or all of them would leave at once. @param health looked at each time */
 export function readyz(
   store: Pick<Store, "isReady">,
   health: { readonly stopping: boolean },

@@ -1,4 +1,4 @@
-// Lets a call in only when the gateway has signed for exactly this one; a user's token is not enough.
+// Lets a call in only if the gateway has signed for exactly this call; a user's token is not enough.
 import { AppError } from "@portico/shared/app-error";
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";
@@ -22,7 +22,7 @@ export function requireAssertion({ assertions, clock, logger }: RequireAssertion
     const call = { method: request.method, path: request.originalUrl };
     const isGood = assertion !== undefined && (await assertions.verify(assertion, call, clock.now()));
     if (!isGood) {
-      // Nobody else comes here by mistake, and the client learns nothing: without this line nobody would know why.
+      // No client comes here by mistake, and the answer reveals nothing: without this line nobody would know why.
       if (assertion !== undefined)
         logger.warn(
           { method: request.method, path: withoutTokens(request.path) },

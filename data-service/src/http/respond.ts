@@ -8,18 +8,18 @@ import { etagOf, type Versioned } from "../records/version.js";
 /** Text is sent in pieces of about this many characters. */
 const PIECE = 64 * 1024;
 
-/** Answers with records that are all there. */
+/** Answers with records that are all at hand. */
 export function respond(response: Response, status: number, records?: readonly Json[]): void {
   response.status(status).json(success(status, records));
 }
 
-/** Answers with one record and its ETag; a GET that has it already is answered 304. */
+/** Answers with one record and its ETag; a GET by a client that already has it is answered 304. */
 export function respondWithRecord(response: Response, status: number, record: Versioned): void {
   response.set("ETag", etagOf(record));
   respond(response, status, [record.json]);
 }
 
-/** 201, with the address of the record when there is one of it. */
+/** 201, with the record's address if there is just one. */
 export function respondCreated(
   response: Response,
   table: string,
@@ -66,16 +66,16 @@ async function* listText(
   yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
 }
 
-/** Answers with a file to be kept, as its text is made. @param file its name and its content type */
+/** Answers with a file to be saved, sent as its text is made. @param file its name and its content type */
 export async function respondWithFile(
   response: Response,
   file: { readonly name: string; readonly type: string },
   text: AsyncIterable<string>,
 ): Promise<void> {
-  // The name first: from its ending, `attachment` guesses a content type.
+  // The name first: `attachment` guesses a content type from its extension.
   response.attachment(file.name).set("Content-Type", file.type);
   await respondWithText(response, text).catch((error: unknown) => {
-    // A refusal instead of the file is no file.
+    // A refusal is sent instead of the file, so it is not one.
     if (!response.headersSent)
       for (const name of ["Content-Disposition", "Content-Type"]) response.removeHeader(name);
     throw error;
@@ -83,8 +83,8 @@ export async function respondWithFile(
 }
 
 /**
- * Sends text as it comes, no faster than the client reads. Nothing is sent before a good piece of it is there, so that
- * a query that fails at once still gets its error body; one that fails later breaks the connection.
+ * Sends text as it comes, no faster than the client reads. Nothing is sent before a fair amount is there, so that a query
+ * that fails at once still gets its error body; one that fails later breaks the connection.
  */
 async function respondWithText(response: Response, text: AsyncIterable<string>): Promise<void> {
   response.status(200);
@@ -95,12 +95,12 @@ async function respondWithText(response: Response, text: AsyncIterable<string>):
     if (!(await write(response, pending))) return;
     pending = "";
   }
-  // A short answer goes out in one piece, with its length. Not by Express' `send`: there is no ETag to compare.
+  // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));
   response.end(pending);
 }
 
-/** False when the client has gone: then the loop ends, and with it the cursor. */
+/** False when the client has gone: then the loop ends, and the cursor with it. */
 async function write(response: Response, text: string): Promise<boolean> {
   if (response.destroyed) return false;
   if (response.write(text)) return true;

@@ -1,4 +1,4 @@
-// The method of a request -> its handler, which some tables have of their own.
+// The method of a request -> its handler; some tables have their own.
 import { notAllowed } from "@portico/shared/only-methods";
 import { isSafe } from "@portico/shared/safe-methods";
 import type { Request, RequestHandler, Response } from "express";
@@ -9,7 +9,7 @@ export type Handler = (request: Request, response: Response) => Promise<void>;
 /** Handlers by method. */
 export type Methods = Readonly<Record<string, Handler>>;
 
-/** Handlers by table and method that differ from everyone's. */
+/** Handlers by table and method that differ from the common ones. */
 export interface OwnHandlers {
   readonly collection: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
   readonly member: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
@@ -31,7 +31,7 @@ export function dispatch(
     const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
-    // A stop waits also for what follows a write, such as its entry in the audit log.
+    // A stop also waits for what follows a write, such as its entry in the audit log.
     if (handler)
       return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));
     const allowed = [...methods.keys(), "HEAD", "OPTIONS"];

@@ -1,4 +1,4 @@
-// Provider accounts and the users they sign in: the port, and the moves that hold when many make them at once.
+// Provider accounts and the users they sign in: the port, and the writes that are safe even when many run at once.
 import type { Identity, Provider } from "@portico/shared/oauth";
 
 /** A provider account that signs somebody in. */
@@ -31,20 +31,23 @@ export interface NewUser {
   readonly createdAt: Date;
 }
 
-/** Users, as far as signing in by a provider asks for them. */
+/** What signing in by a provider needs to know of users. */
 export interface IdentityUsers {
   find(userId: string): Promise<IdentityUser | undefined>;
   findByEmail(email: string): Promise<IdentityUser | undefined>;
   newId(): string;
   /** The id of a role. */
   findRole(nameOrId: string): Promise<string | undefined>;
-  /** A user without password. True when a user with this id is there afterwards; false when the e-mail is taken. */
+  /**
+   * Makes a user without a password. True when a user with this id exists afterwards; false when the e-mail address is
+   * taken.
+   */
   insert(user: NewUser): Promise<boolean>;
-  /** Takes away every way into an account whose address was never proved, then calls the address proved. */
+  /** Takes away every way into an account whose address was never proved, then marks the address as proved. */
   takeOver(userId: string): Promise<void>;
 }
 
-/** One row per (provider, subject). Every write is conditional: undefined or false means that another was faster. */
+/** One row per (provider, subject). Every write is conditional: undefined or false means that somebody else was faster. */
 export interface LinkedAccounts {
   find(identity: Identity): Promise<LinkedAccount | undefined>;
   /** @param replacing the user the row names now; undefined when there is no row */
@@ -53,7 +56,7 @@ export interface LinkedAccounts {
   takeBack(identity: Identity, userId: string): Promise<void>;
   /** Writes down which id the new user will have, before there is one. */
   reserve(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
-  /** The user that was being made is there. */
+  /** The user that was being made exists now. */
   confirm(identity: Identity): Promise<void>;
   listOf(userId: string): Promise<readonly LinkedAccount[]>;
   /** Marks a row as leaving, and tells how many others stay. Undefined when the user has no such row. */

@@ -1,16 +1,16 @@
-// What a provider says about somebody -> what it means for the accounts here. Decides; sign-in.ts acts. Pure.
+// What a provider says about somebody -> what that means for the accounts here. Decides; sign-in.ts acts. Pure.
 import type { OAuthError } from "@portico/shared/oauth";
 
 /** What is known when somebody comes back from a provider. */
 export interface AccountFacts {
-  /** The user whom this provider account signs in already. */
+  /** The user whom this provider account already signs in. */
   readonly linked: { readonly id: string; readonly isActive: boolean } | undefined;
   /** The user who has the same e-mail address. */
   readonly owner:
     | {
         readonly id: string;
         readonly isActive: boolean;
-        /** Nobody has ever vouched for the address of this user. */
+        /** Nobody has ever vouched for this user's address. */
         readonly emailUnproven: boolean;
       }
     | undefined;
@@ -23,7 +23,7 @@ export interface AccountFacts {
 
 export type AccountDecision =
   | { readonly kind: "use"; readonly userId: string }
-  /** `takeOver`: whoever made the account never proved the address, and must not keep a way in. */
+  /** `takeOver`: whoever made the account never proved the address and must not keep a way in. */
   | { readonly kind: "link"; readonly userId: string; readonly takeOver: boolean }
   | { readonly kind: "create"; readonly email: string }
   | { readonly kind: "refuse"; readonly error: OAuthError };
@@ -36,7 +36,7 @@ export function decideAccount(facts: AccountFacts): AccountDecision {
   }
   if (email === undefined) return refuse("email_missing");
   if (owner === undefined) return mayCreate ? { kind: "create", email } : refuse("signup_disabled");
-  // An address that anybody could have typed at the provider must open nobody's account.
+  // An address that anybody could have typed at the provider must not open anybody's account.
   if (!emailVerified) return refuse("email_in_use");
   if (!owner.isActive) return refuse("account_disabled");
   return { kind: "link", userId: owner.id, takeOver: owner.emailUnproven };

@@ -1,4 +1,4 @@
-// Identity -> the user it signs in: found, linked or made, exactly one however many come at once.
+// Identity -> the user it signs in: found, linked or made, and exactly one however many requests come at once.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
@@ -24,10 +24,10 @@ export type FoundUser =
   | { readonly kind: "user"; readonly userId: string; readonly how: "use" | "link" | "create" }
   | { readonly kind: "refused"; readonly error: OAuthError };
 
-/** Each round sees what the faster one did, so two are almost always enough. */
+/** Each round sees what the faster request did, so two are almost always enough. */
 const MAX_ROUNDS = 8;
 
-/** @throws AppError CONFLICT when others change the same accounts all the time */
+/** @throws AppError CONFLICT when others keep changing the same accounts */
 export async function findUser(deps: FindUserDeps, identity: Identity): Promise<FoundUser> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const found = await attempt(deps, identity);
@@ -54,8 +54,8 @@ async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUse
 }
 
 /**
- * The owner of the address first: a first sign-in writes the account's row before its user, so whoever sees that user
- * sees the row as well, and does not take its own other half for a stranger.
+ * The owner of the address first: a first sign-in writes the account's row before its user, so whoever sees that user also
+ * sees the row, and does not mistake its own other half for a stranger.
  */
 async function look(
   { accounts, identityUsers, oauthSignup }: FindUserDeps,
@@ -80,7 +80,7 @@ async function link(
   { userId, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
 ): Promise<FoundUser | undefined> {
-  // First: should the process die in between, the next sign-in finds the address unproved again, and goes on.
+  // First: if the process dies in between, the next sign-in finds the address still unproved and goes on.
   if (takeOver) {
     await identityUsers.takeOver(userId);
     sessionCache.forgetUser(userId);
@@ -90,7 +90,7 @@ async function link(
 }
 
 /**
- * The account's row is written first, with the id its user will have: of many first sign-ins one writes the row, and
+ * The account's row is written first, with the id that its user will have: of many first sign-ins one writes the row, and
  * all make the same user. A process that dies in between leaves a row that the next sign-in completes.
  */
 async function create(
@@ -113,7 +113,7 @@ async function create(
   return { kind: "user", userId, how: "create" };
 }
 
-/** Roles are data: one that is not there, or not there yet, gives the newcomer no rights and stops nobody. */
+/** Roles are data: one that does not exist, or not yet, gives the newcomer no rights and stops nobody. */
 async function roleOfNewcomers({ identityUsers, oauthSignupRole: role, logger }: FindUserDeps) {
   if (role === undefined) return undefined;
   const roleId = await identityUsers.findRole(role);

@@ -14,7 +14,7 @@ import { notForApiTokens, provedByApiToken } from "../http/authenticate.js";
 
 /** How long somebody may spend at the provider (contract, section 3.4). */
 const FLOW_MS = 10 * 60_000;
-/** Who connects a provider must have signed in this recently (security row B4). */
+/** To connect a provider, a user must have signed in this recently (security row B4). */
 const FRESH_MS = 15 * 60_000;
 
 export interface StoredFlow extends Flow {
@@ -26,11 +26,11 @@ export interface StoredFlow extends Flow {
 export interface FlowDeps {
   readonly flows: {
     insert(flow: StoredFlow, now: Date): Promise<void>;
-    /** One write: undefined, and nothing taken, unless all of it matches. */
+    /** One write: undefined, with nothing taken, unless all of this matches. */
     take(wanted: {
       readonly stateHash: string;
       readonly provider: Provider;
-      /** Of these one must be the flow's, when the flow stays on the app's own origin. */
+      /** One of these must be the flow's, if the flow stays on the app's own origin. */
       readonly flowCookieHashes: readonly string[];
       readonly now: Date;
     }): Promise<Flow | undefined>;

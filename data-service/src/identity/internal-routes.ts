@@ -1,4 +1,4 @@
-// The calls that only the gateway may make, on a router of their own that the proxy can not reach.
+// The calls that only the gateway may make, on a separate router that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
 import { contextOf, notFound } from "@portico/shared/http-context";
 import {
@@ -55,7 +55,7 @@ export function internalRoutes(deps: InternalRoutesDeps): Router {
   return router;
 }
 
-/** The two services are of one version; anything else is a mistake of ours. */
+/** Both services have the same version; anything else is our own mistake. */
 function read<Body>(request: Request, reader: (body: unknown) => Body | undefined): Body {
   const body = reader(bodyOf(request));
   if (body === undefined)

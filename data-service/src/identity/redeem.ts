@@ -1,4 +1,4 @@
-// Bridge code and flow cookie -> the session, or the connected account. The code is spent by one write.
+// Bridge code and flow cookie -> the session, or the connected account. The code is used up by one write.
 import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
 import { networkOf } from "@portico/shared/network-of";
 import type { OAuthError } from "@portico/shared/oauth";
@@ -14,9 +14,9 @@ import type { BridgeCode } from "./sign-in.js";
 export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
   readonly sessions: IssueSessionDeps["sessions"] & { remove(sessionId: string): Promise<unknown> };
   readonly codes: {
-    /** One write: undefined, and nothing spent, unless all of it matches. */
+    /** One write: undefined, with nothing used up, unless all of this matches. */
     take(wanted: CodeWish): Promise<BridgeCode | undefined>;
-    /** Without spending it. */
+    /** Finds it without using it up. */
     find(codeHash: string, now: Date): Promise<BridgeCode | undefined>;
   };
   readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
@@ -31,7 +31,7 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
 export interface CodeWish {
   readonly codeHash: string;
   readonly flowCookieHashes: readonly string[];
-  /** False lets a sign-in's code without its cookie pass where the flow returns to another origin. */
+  /** False lets a sign-in's code pass without its cookie if the flow returns to another origin. */
   readonly requireFlowCookie: boolean;
   /** The return address it must have; null when the request names none. */
   readonly redirect: string | null;
@@ -45,7 +45,7 @@ export async function redeem(deps: RedeemDeps, wish: Redeem, client: ClientFacts
   const now = deps.clock.now();
   const code = await deps.codes.take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now });
   if (code === undefined) {
-    // Says why, which spends nothing: the owner of the code can still come with the right cookie.
+    // Finds out why, without using anything up: the owner of the code can still come with the right cookie.
     const known = await deps.codes.find(codeHash, now);
     return refuse(deps, refusalReason(known, redirect), known, client);
   }
@@ -76,14 +76,14 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   const { userId, redirect, identity } = code;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
-  // Whoever runs the app of another origin sees the sessions that it proxies (security row A22).
+  // Whoever runs the app of another origin can see the sessions that it proxies (security row A22).
   if (user.isRootAdmin && !code.isOwnOrigin && !deps.rootElsewhere)
     return failed(deps, code, "root_admin_elsewhere", client);
   const { provider } = identity;
   const { epoch } = user;
   const session = await startSession(deps, { userId, remember: true, provider, epoch }, client);
-  // An account that is taken over loses its providers first and its sessions then: one that is made too late to be ended
-  // finds its provider gone.
+  // When an account is taken over, it loses first its providers, then its sessions: a session that is made too late to be
+  // ended finds its provider gone.
   if ((await deps.accounts.find(identity))?.userId !== userId) {
     await deps.sessions.remove(session.id);
     return refuse(deps, "unknown", code, client);
@@ -120,7 +120,7 @@ async function connect(
   return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
 }
 
-/** What is pending for longer was left by a process that has died. */
+/** What has been pending for longer was left by a process that died. */
 const BEING_MADE_MS = 10_000;
 
 async function attach(

@@ -1,4 +1,4 @@
-// Somebody is back from a provider -> a bridge code, or why there is none. No session exists yet.
+// Somebody is back from a provider -> a bridge code, or why there is none. There is no session yet.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { SignIn, SignInAnswer } from "@portico/shared/internal-api";
@@ -32,8 +32,8 @@ export interface SignInDeps extends FindUserDeps {
 }
 
 /**
- * Connecting happens later, when the browser that began has proved itself by its cookie: otherwise an attacker could
- * begin, let a victim finish at the provider, and own a way into the victim's next account.
+ * Connecting happens later, when the browser that began has proved itself by its cookie. Otherwise an attacker could begin,
+ * let a victim finish at the provider, and then own a way into the victim's next account.
  */
 export async function signIn(
   deps: SignInDeps,

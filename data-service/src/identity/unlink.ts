@@ -13,8 +13,8 @@ export interface UnlinkDeps {
 }
 
 /**
- * Marks first and counts what stays: of two requests that take away the last two accounts at once, each sees the mark
- * of the other, and both are refused.
+ * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
+ * mark, and both are refused.
  * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
  */
 export async function unlink(

@@ -1,4 +1,4 @@
-// What the journal says of one change of one record, and what of the record it keeps. Pure.
+// What the journal says about one change of one record, and how much of the record it keeps. Pure.
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -10,16 +10,16 @@ import type { StoredRecord } from "../query/shape.js";
 /** What happened to a record. */
 export type ChangeKind = "created" | "updated" | "deleted";
 
-/** Names the last change of a record, in the record itself: written by the same write that makes the change. */
+/** The field of a record that names its last change; written by the same write that makes the change. */
 export const CHANGE_FIELD = OWN_FIELDS.change.name;
 
-/** Who changes something, as far as a request says. */
+/** Who changes something, as far as the request tells. */
 export interface Actor {
-  /** 24-hex id of the user; null = nobody signed in, or the service itself. */
+  /** 24-hex id of the user; null when nobody was signed in, or for the service itself. */
   readonly userId: string | null;
 }
 
-/** A change that is about to be made. Written before it, so that a crash in between leaves a trace. */
+/** A change that is about to be made. Written in advance, so that a crash in between leaves a trace. */
 export interface Pending {
   readonly id: ObjectId;
   /** The table's id. */
@@ -33,9 +33,9 @@ export interface Pending {
   readonly at: Date;
   /** The instance that makes it. */
   readonly instance: string;
-  /** The record before; undefined for one that is made. */
+  /** The record before; undefined for a new one. */
   readonly before?: Document;
-  /** Of a deletion: the change that it builds upon, which tells the lives of one id apart; null where none is known. */
+  /** For a deletion: the change that it builds on, which tells several lives of one id apart; null where none is known. */
   readonly previous?: ObjectId | null;
 }
 
@@ -45,15 +45,15 @@ export interface Entry extends Omit<Pending, "instance"> {
   readonly after?: Document;
 }
 
-/** A change that the next one builds upon. */
+/** A change that the next one builds on. */
 export interface LastChange {
   readonly id: ObjectId;
   readonly revision: number;
-  /** Unknown of changes that former versions made. */
+  /** Unknown for changes made by earlier versions. */
   readonly at?: Date;
 }
 
-/** The last change that a record names; undefined while its table kept no journal. */
+/** The last change that a record names; undefined if its table kept no journal then. */
 export function lastChangeOf(document: StoredRecord): LastChange | undefined {
   const mark = document[CHANGE_FIELD];
   if (typeof mark !== "object" || mark === null || !("e" in mark) || !("n" in mark)) return undefined;
@@ -66,7 +66,7 @@ export function markOf({ id, revision, at }: Pick<Pending, "id" | "revision" | "
   return { e: id, n: revision, t: at };
 }
 
-/** When the change after the last one is made: not before it, whatever the clock of another instance says. */
+/** When the change after the last one is made: never before it, whatever another instance's clock says. */
 export function timeAfter(last: LastChange | undefined, now: Date): Date {
   return last?.at !== undefined && last.at > now ? last.at : now;
 }
@@ -77,10 +77,10 @@ export function unchangedSince(document: StoredRecord): Document {
   return last === undefined ? { [CHANGE_FIELD]: { $exists: false } } : { [`${CHANGE_FIELD}.e`]: last.id };
 }
 
-/** Stands for a value that is not to be kept: there was one, and that is all. */
+/** Stands for a value that must not be kept: it only says that there was one. */
 const KEPT_SECRET = new Binary();
 
-/** What of a record is kept: its columns and its own links. Of encrypted values only that there was one. */
+/** What is kept of a record: its columns and its own links. For encrypted values only that there was one. */
 export function imageOf(table: Table, document: StoredRecord): Document {
   const image: Document = {};
   for (const { field, encrypted, secret } of table.columns.values()) {
@@ -95,7 +95,7 @@ export function imageOf(table: Table, document: StoredRecord): Document {
   return image;
 }
 
-/** MongoDB holds documents of 16 MB; an entry has two records in it, and some room must be left. */
+/** A MongoDB document may have 16 MB; an entry holds two records, and some space must be left. */
 const MOST_BYTES = 12 * 1024 * 1024;
 
 /** The entry without its largest values, if it would be too large to be stored. */
@@ -120,7 +120,7 @@ function without(image: Document, field: string): Document {
   return Object.fromEntries(Object.entries(image).filter(([name]) => name !== field));
 }
 
-/** The entry of a change that was made. @param document the record as the change left it */
+/** The entry for a change that was made. @param document the record as the change left it */
 export function entryOf(table: Table, pending: Pending, document?: StoredRecord): Entry {
   const { instance: _instance, ...rest } = pending;
   return fitted({ ...rest, ...(document === undefined ? {} : { after: imageOf(table, document) }) });

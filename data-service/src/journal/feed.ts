@@ -3,9 +3,9 @@ import type { Logger } from "@portico/shared/logger";
 import { LRUCache } from "lru-cache";
 import type { JournalStore, Numbered, Position } from "../mongo/journal-store.js";
 
-/** How often other instances' entries are looked for while somebody follows. */
+/** How often to look for other instances' entries while somebody follows. */
 const LOOK_MS = 200;
-/** Entries read at once, and how many such readings are kept for a moment: 32 MiB at most. */
+/** Entries read at once, and how many such reads are kept for a moment: 32 MiB at most. */
 const MOST_AT_ONCE = 100;
 const MOST_KEPT = 8;
 const KEPT_MS = 1_000;
@@ -33,8 +33,7 @@ export class Feed {
   }
 
   /**
-   * The next entries after a position; undefined when they are no longer known. Followers at the same position share
-   * them.
+   * The next entries after a position; undefined when they are no longer known. Followers at the same position share them.
    */
   async read(position: Position): Promise<readonly Numbered[] | undefined> {
     const key = `${position.number} ${position.entry}`;
@@ -42,7 +41,7 @@ export class Feed {
     if (kept !== undefined) return kept;
     const reading = this.#journal.read(position, MOST_AT_ONCE);
     this.#readings.set(key, reading);
-    // A reading that was not full, or failed, says nothing about the next moment.
+    // A read that was not full, or that failed, says nothing about the next moment.
     reading.then(
       (found) => (found?.length ?? 0) < MOST_AT_ONCE && this.#forget(key, reading),
       () => this.#forget(key, reading),
@@ -78,7 +77,7 @@ export class Feed {
     this.#journal
       .tip()
       .then(({ number }) => {
-        // A smaller number means another journal: whoever reads will find that out.
+        // A smaller number means another journal; whoever reads will find that out.
         for (const sleeper of this.#sleepers.values()) if (sleeper.number !== number) sleeper.wake();
       })
       .then(
@@ -86,7 +85,7 @@ export class Feed {
           this.#isFailing = false;
         },
         (err: unknown) => {
-          // Once until it works again: a database that is away would say so five times a second.
+          // Once, until it works again: otherwise a database that is away would be logged five times a second.
           if (!this.#isFailing) this.#logger.warn({ err }, "can't look for changes");
           this.#isFailing = true;
         },

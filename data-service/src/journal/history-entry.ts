@@ -1,12 +1,12 @@
-// What is kept of a change permanently: the fields that are different, before and after. Pure.
+// What is kept of a change permanently: the fields that differ, before and after. Pure.
 import { sameValue } from "../catalog/restore-value.js";
 import type { Document } from "../query/lower/document.js";
 import type { Entry } from "./entry.js";
 
-/** A change as the history keeps it; `before` and `after` have the changed fields alone. */
+/** A change as the history keeps it; `before` and `after` have only the changed fields. */
 export type HistoryEntry = Entry;
 
-/** Set by every write; that it changed says nothing. */
+/** Set by every write; a change of these says nothing. */
 const ALWAYS_CHANGED = ["_id", "updatedAt"];
 
 /** Leaves out what the change did not change. */

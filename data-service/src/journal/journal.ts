@@ -10,13 +10,13 @@ export interface JournalDeps {
   readonly journal: JournalStore;
   readonly store: Pick<RecordStore, "read">;
   readonly logger: Logger;
-  /** Tells those who follow the journal in this process. */
+  /** Tells the followers in this process. */
   readonly published: () => void;
 }
 
-/** What is written into the journal at once. */
+/** How many entries are written to the journal at once. */
 const MOST_AT_ONCE = 200;
-/** Entries known to be in the journal: a record that was changed a moment ago need not be asked about. */
+/** Entries known to be in the journal: for a record that was changed a moment ago, the database need not be asked. */
 const MOST_KNOWN = 10_000;
 
 interface Waiting {
@@ -40,12 +40,12 @@ export class Journal {
     return this.#deps.journal.announce(pending);
   }
 
-  /** Forgets announced changes that were certainly not made. A failure only costs a repair later. */
+  /** Forgets announced changes that were certainly not made. If this fails, it only costs a repair later. */
   async withdraw(pending: readonly Pending[]): Promise<void> {
     await this.#deps.journal.withdraw(pending.map(({ id }) => id)).catch(() => undefined);
   }
 
-  /** Resolves when the entries are in the journal, on disk. All that wait at one moment are written together. */
+  /** Resolves when the entries are in the journal, on disk. All that wait at the same moment are written together. */
   async publish(table: Table, entries: readonly Entry[]): Promise<void> {
     const isKept = table.history === true;
     const written = entries.map(
@@ -59,8 +59,8 @@ export class Journal {
   }
 
   /**
-   * Publishes the last changes of records that are about to be changed again, if that has not been done: so the changes
-   * of one record stand in the journal in their order, and none is lost with the process that made it.
+   * Publishes the last changes of records that are about to be changed again, if that has not been done yet: this way the
+   * changes of one record are in the journal in their order, and none is lost with the process that made it.
    */
   async complete(table: Table, documents: readonly StoredRecord[]): Promise<void> {
     const byChange = new Map(
@@ -80,9 +80,9 @@ export class Journal {
   }
 
   /**
-   * Publishes changes that dead processes made but did not publish, and forgets those they only announced.
+   * Publishes changes that dead processes made but did not publish, and forgets those that they only announced.
    * @param tables by id; what was announced for others is forgotten
-   * @param isDead whether the process that announced this will do no more about it
+   * @param isDead whether the process that announced this will do nothing more about it
    * @returns how many changes were published late
    */
   async repair(
@@ -103,7 +103,7 @@ export class Journal {
     return told;
   }
 
-  /** A change that was told, and built upon since: a crash of the database may have taken it out of the history alone. */
+  /** A change that was published and built on since: a crash of the database may have lost its history alone. */
   async #keepTold({ id }: Pending): Promise<void> {
     const { journal } = this.#deps;
     const told = await journal.entry(id);
@@ -111,8 +111,8 @@ export class Journal {
   }
 
   /**
-   * The entry of an announced change, if it was made. One that others have built upon is in the journal, because they
-   * have published it before; and a record that was changed and deleted after the announcement has gone by that.
+   * The entry of an announced change, if it was made. If others have built on it, it is in the journal, because they
+   * published it first; and if the record was changed and deleted after the announcement, it is gone as well.
    */
   async #madeBy(table: Table, pending: Pending): Promise<Entry | undefined> {
     const [document] = await this.#deps.store.read(table, [{ $match: { _id: pending.record } }]);
@@ -139,7 +139,7 @@ export class Journal {
       const kept = batch.filter(({ entry, isKept }) => isKept && written.has(entry));
       if (kept.length > 0) await journal.keep(kept.map(({ entry }) => entry));
     } catch (error) {
-      // The changes stay announced, and whoever touches the records next, or the next repair, publishes them.
+      // The changes stay announced; whoever changes the records next, or the next repair, publishes them.
       for (const each of batch) each.reject(error);
       return;
     }
@@ -148,7 +148,7 @@ export class Journal {
       resolve();
     }
     published();
-    // Nobody waits for it: what stays announced is found in the journal by whoever looks.
+    // Nobody waits for this: whoever looks finds in the journal what stays announced.
     journal.withdraw(ids).catch((err: unknown) => logger.warn({ err }, "the journal was not tidied up"));
   }
 

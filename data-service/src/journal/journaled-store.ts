@@ -1,6 +1,6 @@
-// Writes of records, each with its entry in the journal: announce → write, naming the change in the record → publish.
-// A record names its last change, and a write names the one it builds upon, so that no change in between goes unnoticed.
-// Tables that keep no journal are written straight away.
+// Writes of records, each with its entry in the journal: announce → write, naming the change in the record → publish. A
+// record names its last change, and a write names the one it builds on, so that no change in between goes unnoticed. Tables
+// without a journal are written straight away.
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
@@ -36,7 +36,7 @@ import type { Journal } from "./journal.js";
 
 /** A record that others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
-/** Records of one call that are written at once. */
+/** How many records of one call are written at once. */
 const AT_ONCE = 10;
 
 type Store = Pick<
@@ -47,8 +47,8 @@ type Store = Pick<
 export interface JournaledStoreDeps {
   readonly store: Store;
   /**
-   * Writes without waiting for the disk, where one journal of the database keeps everything in its order: the entry that
-   * is published after each write is waited for, and is never on disk without what was written before it.
+   * Writes without waiting for the disk, for a database with one journal that keeps everything in order: the entry that is
+   * published after each write is waited for, and it is never on disk without what was written before it.
    */
   readonly light: Pick<RecordStore, "insert" | "updateAndGet" | "remove">;
   readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete">;
@@ -57,7 +57,7 @@ export interface JournaledStoreDeps {
   readonly now: () => Date;
   /** Whoever asked for what is being done. */
   readonly actor: Actor;
-  /** The last of those in this process who wait for a record, by its table and id. */
+  /** The last of those in this process that wait for a record, by its table and id. */
   readonly turns: Map<string, Promise<void>>;
 }
 
@@ -94,7 +94,7 @@ export class JournaledStore {
     await journal.publish(table, entries).catch(throwAway);
   }
 
-  /** See RecordStore; `fields` at least are given. */
+  /** See RecordStore; it may return more than `fields`. */
   async updateById(
     table: Table,
     id: Stored,
@@ -110,7 +110,7 @@ export class JournaledStore {
     );
   }
 
-  /** See RecordStore: changes one record; `fields` at least are given. */
+  /** See RecordStore: changes one record; it may return more than `fields`. */
   async updateAndGet(
     table: Table,
     which: Document,
@@ -145,7 +145,7 @@ export class JournaledStore {
     return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
   }
 
-  /** Inserts that were refused half-way: whatever was inserted is removed, and nothing is published. */
+  /** For inserts that were refused halfway: whatever was inserted is removed, and nothing is published. */
   async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
     const ours = {
       _id: { $in: pending.map(({ record }) => record) },
@@ -203,10 +203,10 @@ export class JournaledStore {
   }
 
   /**
-   * Acts on the record that the condition selects, again until nobody came in between. Those who want the same record in
-   * this process take turns: all but one of them would try in vain.
-   * @param act gives false when another was faster
-   * @returns undefined when there is no such record, or no more
+   * Acts on the record that the condition selects, again and again until nobody interfered. In this process, those that want
+   * the same record take turns: otherwise all but one of them would try in vain.
+   * @param act returns false when another was faster
+   * @returns undefined when there is no such record, or no longer
    */
   async #inTurn<Result>(
     table: Table,
@@ -240,7 +240,7 @@ export class JournaledStore {
     }
   }
 
-  /** Completes what came before, and says what comes now. */
+  /** Completes earlier changes and announces this one. */
   async #announce(table: Table, kind: ChangeKind, before: StoredRecord): Promise<Pending> {
     const { journal } = this.#deps;
     await journal.complete(table, [before]);
@@ -271,7 +271,7 @@ export class JournaledStore {
     }
   }
 
-  /** @param document the record as it is before, or as it is made */
+  /** @param document the record as it was before, or as it is made */
   #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
     const { instance, now, actor } = this.#deps;
     const isNew = kind === "created";
@@ -298,10 +298,10 @@ interface Done {
   readonly isChanged: boolean;
 }
 
-/** What is to become of a record: fields, or what is computed from those that it has. */
+/** What a record is to become: fields to set, or fields computed from those that it has. */
 type Wish = { readonly change: UpdateOperators } | { readonly set: Document };
 
-/** The change, and the record's word for it. */
+/** The change, and the mark that names it in the record. */
 function marked(wish: Wish, pending: Pending): UpdateOperators | Stage[] {
   const mark = markOf(pending);
   if ("set" in wish) return [{ $set: { ...wish.set, [CHANGE_FIELD]: { $literal: mark } } }];
@@ -309,8 +309,8 @@ function marked(wish: Wish, pending: Pending): UpdateOperators | Stage[] {
 }
 
 /**
- * Sets what is set already and takes away what is not there. Whoever sets `updatedAt` makes a change, also when another
- * one has set the same in this very millisecond.
+ * Sets only what is already set, and takes away only what is not there. A write that sets `updatedAt` is a change, even if
+ * another one has set the same in this very millisecond.
  */
 function changesNothing({ updatedAt }: Table, before: StoredRecord, wish: Wish): boolean {
   if ("set" in wish) return false;
@@ -320,15 +320,15 @@ function changesNothing({ updatedAt }: Table, before: StoredRecord, wish: Wish):
   return isSet && Object.keys($unset).every((field) => before[field] === undefined);
 }
 
-/** A unique value that is taken, a validator that is against it, a record that is too large. */
+/** A unique value that is taken, a validator that objects, a record that is too large. */
 const REFUSALS: readonly string[] = ["DUPLICATE_RESOURCE", "CONFLICT", "BAD_REQUEST"];
 
-/** The database has answered, and has written nothing (of the record at which it refused). */
+/** The database has answered, and has written nothing (to the record at which it refused). */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError && REFUSALS.includes(error.code);
 }
 
-/** All have ended before the first failure is told: what is taken back because of it must not go on. */
+/** All have ended before the first failure is reported: what is then taken back must not still be running. */
 async function allEnded<Result>(tasks: readonly Promise<Result>[]): Promise<Result[]> {
   const ended = await Promise.allSettled(tasks);
   return ended.map((each) => {

@@ -17,6 +17,7 @@ export interface JournalRepairDeps {
   readonly logger: Logger;
 }
 
+/** @param alone see `Onlooker` */
 export async function repairJournal(
   deps: JournalRepairDeps,
   { alone }: Pick<Onlooker, "alone">,

@@ -32,7 +32,7 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
     const allow = (catalog: Catalog) => rights.own(catalog, principal);
     return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });
   };
-  /** The id alone where the rest can't be read just now: it is changed, and a refusal would say the opposite. */
+  /** Only the id if the rest can't be read just now: the record has been changed, and a refusal would say the opposite. */
   const readChanged = (request: Request, principal: SignedIn): Promise<Versioned> =>
     readMe(request, principal).catch((err: unknown) => {
       if (isClientError(err)) throw err;

@@ -10,7 +10,7 @@ import type { SessionUser } from "../principal.js";
 
 export interface MySessionsDeps {
   readonly sessions: {
-    /** Those that have not expired, the last used first. */
+    /** Those that have not expired, the most recently used first. */
     listOf(userId: string, now: Date): Promise<Session[]>;
     /** @returns whether the user had such a session */
     removeOf(userId: string, sessionId: string): Promise<boolean>;
@@ -21,7 +21,7 @@ export interface MySessionsDeps {
   readonly clock: Clock;
 }
 
-/** The user's live sessions as the API shows them, the last used first. */
+/** The user's live sessions as the API shows them, the most recently used first. */
 export async function listSessions(deps: MySessionsDeps, { userId, by }: SessionUser): Promise<JsonObject[]> {
   const now = deps.clock.now();
   const epoch = await deps.users.epochOf(userId);
@@ -31,7 +31,7 @@ export async function listSessions(deps: MySessionsDeps, { userId, by }: Session
     .map((session) => ({
       id: session.id,
       createdAt: session.createdAt.toISOString(),
-      // Moves with each refresh, so it is exact to the life of an access token.
+      // Changes with each refresh, so it is accurate to the life of an access token.
       lastUsedAt: session.lastUsedAt.toISOString(),
       expiresAt: session.expiresAt.toISOString(),
       userAgent: session.userAgent,
@@ -42,7 +42,7 @@ export async function listSessions(deps: MySessionsDeps, { userId, by }: Session
     }));
 }
 
-/** Ends one of the user's own sessions. @throws AppError 404, also for sessions of others */
+/** Ends one of the user's own sessions. @throws AppError 404, also for other people's sessions */
 export async function endSession(
   { sessions, sessionCache, audit }: MySessionsDeps,
   { userId }: SessionUser,

@@ -1,4 +1,4 @@
-// PATCH /me: the user's own columns, and the password for whoever knows the present one (contract, section 3.2).
+// PATCH /me: the user's own columns, and the password for whoever knows the current one (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
 import { badToken } from "@portico/shared/bearer-token";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
@@ -32,7 +32,7 @@ export interface UpdateMeDeps {
   readonly audit: Audit;
 }
 
-/** What a user is and may is for root to say. */
+/** Only root admins decide what a user is and may do. */
 const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
 
 /**
@@ -72,11 +72,11 @@ export async function updateMe(
 }
 
 interface OwnWrite extends RecordChange {
-  /** What is said when the condition does not hold. */
+  /** The refusal for when the condition does not hold. */
   readonly refusal: () => AppError;
 }
 
-/** Changes the record while it satisfies the condition; waits for a delete that wants it. */
+/** Changes the record while it satisfies the condition; if a delete wants the record, waits for what becomes of that. */
 async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
   const { table, id, guard } = change;
   await untilUncontended(deps, table, id, async () => {
@@ -93,7 +93,9 @@ function passwordMoved(): AppError {
   return new AppError("CONFLICT", "The password was changed by another request meanwhile.");
 }
 
-/** This is no guess and does not count as one. A session can't set a first password: whoever stole it would own the account. */
+/**
+ * Not a guess, so it does not count as one. A session must not set a first password: a stolen one would become the owner.
+ */
 function nothingToProve(): AppError {
   return new AppError(
     "CONFLICT",
@@ -101,7 +103,7 @@ function nothingToProve(): AppError {
   );
 }
 
-/** What a change of the password rests on. */
+/** What a change of the password relies on. */
 interface Proof {
   /** Part of the update's own filter: checked and written in one operation. */
   readonly condition: Document;
@@ -155,7 +157,7 @@ function passwordViolations(password: Json | undefined, current: Json | undefine
   ];
 }
 
-/** Adds what `check` refuses to the violations. @returns its result when there is none at all */
+/** Adds what `check` refuses to the violations. @returns its result when it refuses nothing */
 function collecting<Result>(violations: string[], check: () => Result): Result | undefined {
   try {
     const result = check();
@@ -168,9 +170,9 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
 }
 
 /**
- * Judges the present password, if there is one, as a sign-in is judged, throttling included: a stolen session must not
- * become a place to guess it.
- * @returns what the change rests on: the hash that was proved is still the stored one
+ * Checks the current password, if one is given, as a sign-in is checked, throttling included: a stolen session must not
+ * become a place for guessing it.
+ * @returns what the change relies on: that the stored hash is still the one that was checked
  */
 async function provePassword(
   deps: UpdateMeDeps,
@@ -199,7 +201,7 @@ async function provePassword(
   }
   await attempt.succeeded();
   const epoch = newSessionEpoch();
-  // Before the change, so that this session lives on at every moment; on its own it changes nothing.
+  // Before the change, so that this session stays alive at every moment; by itself it changes nothing.
   await deps.sessions.addEpoch(by.id, epoch.sessionEpoch);
   return {
     condition: { [requireField(table, "password")]: { $eq: hash } },

@@ -6,11 +6,11 @@ import type { VisibleRelation, VisibleTable } from "../permission/visible-tables
 /** A new record inside a body. */
 export interface Brought {
   readonly table: string;
-  /** Its link to the record around it, which sets it: the body must leave it out. */
+  /** Its link to the record around it. That record sets it, so the body must leave it out. */
   readonly without: string | undefined;
 }
 
-/** Tells what a relation can bring along; undefined where only records that are there can be linked to. */
+/** Tells what a relation can bring along; undefined if only existing records can be linked. */
 export type BroughtBy = (relation: VisibleRelation) => Brought | undefined;
 
 /** @param tables all that the caller may do anything with */
@@ -26,7 +26,7 @@ export function broughtIn(tables: readonly VisibleTable[]): BroughtBy {
   };
 }
 
-/** The links that bodies of new records leave out, by their table: each of them makes a schema of its own. */
+/** The links that bodies of new records leave out, by table: each combination makes a schema of its own. */
 export function leftOutIn(
   tables: readonly VisibleTable[],
   broughtBy: BroughtBy,

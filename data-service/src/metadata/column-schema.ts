@@ -5,7 +5,7 @@ import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import { rulesJson } from "./metadata.js";
 
-/** A column's values as answers show them. A required one is never null, but in records older than the requirement. */
+/** A column's values as answers show them. A required one is never null, except in records older than the requirement. */
 export function valueSchema(column: Column): Part {
   const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
   const schema = column.required ? plain : nullable(plain);
@@ -33,7 +33,7 @@ export function memberSchema({ type, values }: Pick<Column, "type" | "values">):
   return type === "enumList" ? { type: "array", items: member } : member;
 }
 
-/** The same, or null. What has no type takes null already. */
+/** The same, or null. A schema without a type allows null already. */
 export function nullable(schema: Part): Part {
   if (typeof schema.type !== "string") return schema;
   const { enum: members } = schema;
@@ -46,7 +46,7 @@ export function nullable(schema: Part): Part {
 
 const FORMATS = { email: "email", url: "uri", uuid: "uuid" } as const;
 
-/** Adds those of a column's rules that JSON Schema has words for. */
+/** Adds those of a column's rules that JSON Schema can express. */
 export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "rules">): Part {
   const { minLength, maxLength, minItems, maxItems, pattern, format, min, max } = rules;
   const show = COLUMN_TYPES[type].toJson;
@@ -64,7 +64,7 @@ export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "
   };
 }
 
-/** Patterns are RE2's; JSON Schema's are JavaScript's, which has most of them. */
+/** Patterns are RE2's; JSON Schema's are JavaScript's, which can express most of them. */
 function isPortable(pattern: string): boolean {
   try {
     return new RegExp(pattern, "u") instanceof RegExp;
@@ -74,8 +74,8 @@ function isPortable(pattern: string): boolean {
 }
 
 /**
- * The column's own words, the rules that JSON Schema has no word for, and the default: generators of clients take a
- * member with the keyword `default` for one that must be given.
+ * The column's own description, the rules that JSON Schema can't express, and the default: client generators take a member
+ * with the keyword `default` for one that must be given.
  */
 function describe(column: Column): Part {
   const { min, max, pattern } = rulesJson(column);
@@ -114,10 +114,10 @@ const FORMAT_SAMPLES = {
   uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
 
-/** A rule may ask for more than any document holds. */
+/** A rule may ask for more than any document can hold. */
 const LONGEST_EXAMPLE = 200;
 
-/** A value that fits the column; undefined where its rules leave that to luck. */
+/** A value that fits the column; undefined if its rules leave that to luck. */
 export function exampleOf(column: Column): Json | undefined {
   const { type, rules, values } = column;
   if (column.default !== undefined && column.default !== null) return column.default;

@@ -1,4 +1,4 @@
-// What the query language takes for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
+// What the query language accepts for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
 import { object, type Part } from "@portico/shared/operation";
 import type { Column, Table } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
@@ -14,7 +14,7 @@ export function ref(name: string): Part {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Columns of these types have members of their own, so they share no schema. */
+/** Columns of these types have values of their own, so they share no schema. */
 const hasMembers = (type: ColumnType): boolean => type === "enum" || type === "enumList";
 
 /** What each type of column can be compared with, by the name of its schema. */
@@ -59,7 +59,7 @@ export function filterSchema(visible: VisibleTable): Part {
   return object(filterMembers(visible));
 }
 
-/** `{table}.related`: a filter on records that a relation leads to, which may say something of their ids, too. */
+/** `{table}.related`: a filter on the records that a relation leads to, which may also name their ids. */
 export function relatedSchema(visible: VisibleTable): Part {
   const id = idOf(visible.table);
   const onLink = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
@@ -180,7 +180,7 @@ export function querySchema(
   };
 }
 
-/** What one can sort a table by, in words. */
+/** What a table can be sorted by, in words. */
 export function sortWords({ columns, relations }: VisibleTable): string {
   const sortable = columns.filter(({ column }) => COLUMN_TYPES[column.type].sortable).filter(isFilterable);
   const lists = relations.filter(({ relation, comparable }) => comparable && relation.many);

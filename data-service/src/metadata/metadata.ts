@@ -5,7 +5,7 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
 
-/** Everything about one table that concerns its caller. */
+/** Everything about one table that concerns the caller. */
 export function metadataOf({ table, columns, relations, actions }: VisibleTable): JsonObject {
   const { name, description, singleton, idType, system } = table;
   const known = new Set([
@@ -37,7 +37,7 @@ function columnJson({ column, ...rights }: VisibleColumn): JsonObject {
     hidden,
     encrypted,
     searchable,
-    // The service alone writes id, createdAt, updatedAt and deletedAt.
+    // Only the service writes id, createdAt, updatedAt and deletedAt.
     readOnly: readOnly || column.generated,
     ...(column.default === undefined ? {} : { default: column.default }),
     ...(column.values.length === 0 ? {} : { options: { values: [...column.values] } }),

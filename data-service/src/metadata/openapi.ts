@@ -28,13 +28,13 @@ import { queryMethod, recordOperations, type TableSyntax } from "./operations/re
 import { DEFINITION_MEMBERS, DEFINITION_SCHEMAS, tableOperations } from "./operations/tables.js";
 import { bodySchema, broughtSchemas, recordExample, recordSchema } from "./record-schema.js";
 
-/** Of the API; a test holds it equal to the package's. */
+/** The API's version; a test keeps it equal to the package's. */
 export const API_VERSION = "0.1.0";
 
 export interface Described {
   readonly principal: Requester;
   readonly catalog: Catalog;
-  /** The tables the principal may do anything with. */
+  /** The tables with which the principal may do anything. */
   readonly tables: readonly VisibleTable[];
   /** APP_URL, an origin. */
   readonly appUrl: string;
@@ -42,7 +42,7 @@ export interface Described {
 }
 
 interface Context extends Described {
-  /** Whether anything of a table's relations can be loaded. */
+  /** Whether anything can be loaded through a table's relations. */
   readonly hasDeep: (table: string) => boolean;
   readonly broughtBy: BroughtBy;
   readonly leftOut: ReturnType<typeof leftOutIn>;
@@ -146,7 +146,7 @@ function mayUse(operation: Operation, principal: Requester): boolean {
   return audiences[operation.for];
 }
 
-/** Headings in the order in which they are shown: what everybody has, one's own tables, the system's. */
+/** Headings in the order in which they are shown: what everybody has, the user's own tables, the system's. */
 function tagsOf(operations: readonly Operation[], { tables }: Described): readonly Part[] {
   const ofTables = new Map(tables.map(({ table }) => [table.name, table]));
   const rank = (name: string): number => {

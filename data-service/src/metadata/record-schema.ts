@@ -14,10 +14,10 @@ import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./filter-schema.js";
 
 type Write = "creatable" | "updatable";
-/** Overrides of single columns, by name: JSON columns whose content has a shape. */
+/** Overrides for single columns, by name: JSON columns whose content has a known shape. */
 export type Overrides = Readonly<Record<string, Part>>;
 
-/** `{table}`: any part of it may be missing, for `fields` chooses. */
+/** `{table}`: any part of it may be missing, because `fields` chooses. */
 export function recordSchema({ columns, relations, table }: VisibleTable, overrides: Overrides = {}): Part {
   const values = columns
     .filter(isShown)
@@ -50,7 +50,7 @@ function linkedSchema({ relation, target }: VisibleRelation): Part {
   return { anyOf: [record, { type: "null" }], ...description };
 }
 
-/** How the body of a new record is described: `{table}.create`, or without the link that the record around it sets. */
+/** The name of a new record's body: `{table}.create`, or one without the link that the record around it sets. */
 function bodyName({ table, without }: Brought): string {
   return without === undefined ? `${table}.create` : `${table}.create.${without}`;
 }
@@ -122,8 +122,10 @@ export function recordExample(
   return Object.fromEntries([...values, ...links].filter(([, value]) => value !== null));
 }
 
-/** A body that a table takes, with links only where it needs them: which records there are is not known here. Undefined
- * when no example can be given for something it needs. */
+/**
+ * A body that the table accepts, with links only where it needs them: which records exist is not known here. Undefined when
+ * no example can be given for something that it needs.
+ */
 export function bodyExample(
   { columns, relations }: VisibleTable,
   write: Write,
@@ -144,7 +146,7 @@ export function bodyExample(
   return Object.fromEntries(all.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** The id of some record of a table. */
+/** An id that a record of the table could have. */
 export function idExample(target: VisibleRelation["target"]): Json {
   return exampleOf({ ...target.idColumn, default: undefined }) ?? null;
 }

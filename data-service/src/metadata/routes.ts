@@ -1,4 +1,4 @@
-// The API about itself: /metadata, /openapi.json and /types.ts, each for whoever asks.
+// The API about itself: /metadata, /openapi.json and /types.ts, each for its own caller.
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
@@ -56,7 +56,7 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
   return router;
 }
 
-/** What the caller may see at this moment; none of these calls takes a parameter of ours. */
+/** What the caller may see at this moment; none of these calls takes any of our parameters. */
 async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Request): Promise<Described> {
   readParameters(searchOf(request), []);
   const principal = principalOf(request);

@@ -14,7 +14,7 @@ import { COUNTS } from "../query/shape.js";
 import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
 
 /**
- * The text of the module. The same tables give the same caller the same text.
+ * The text of the module. The same tables always give the same caller the same text.
  * @param tables what the caller may see and do
  */
 export function typesOf(tables: readonly VisibleTable[], caller: Requester): string {
@@ -24,7 +24,7 @@ export function typesOf(tables: readonly VisibleTable[], caller: Requester): str
   return [headFor(caller), map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
 }
 
-/** Whose rights these are comes first, as `npm run types` tells it to whoever runs it; `never` puzzles otherwise. */
+/** The first line says whose rights these are, as `npm run types` prints it; otherwise `never` would be puzzling. */
 function headFor(caller: Requester): string {
   return `// ${rightsOf(caller)}
 // Made by GET /api/types.ts; make it again after a change of the tables (npm run types). A required column is never null,
@@ -101,7 +101,9 @@ function memberLine({ name, type, optional, description = null }: Member): strin
 
 type Visible = VisibleColumn | VisibleRelation;
 
-/** What is hidden, or shown in some records only, may be missing; so may to-many relations, which must be asked for. */
+/**
+ * A member that is hidden, or shown only in some records, may be missing; so may to-many relations, which must be asked for.
+ */
 function recordMember(member: Visible): string {
   const isPartly = member.shown === "in some rows";
   if ("column" in member) {
@@ -150,7 +152,7 @@ function writtenMember(member: Visible, broughtBy: BroughtBy): Omit<Member, "opt
   return { name, description, type: many ? `readonly ${list}[]` : link + (required ? "" : " | null") };
 }
 
-/** A record inside a body; the link to the record around it is set by that. */
+/** A record inside a body; its link to the record around it is set by that record. */
 function newRecord({ table, without }: Brought): string {
   const body = `CreateOf<${JSON.stringify(table)}>`;
   return without === undefined ? body : `Omit<${body}, ${JSON.stringify(without)}>`;
@@ -199,7 +201,7 @@ function testsName(type: ColumnType): string {
   return `${type[0]?.toUpperCase()}${type.slice(1)}Tests`;
 }
 
-/** One interface a column type: the operators it takes. Those of enums are generic over the members. */
+/** One interface for each column type: the operators it takes. Those for enums are generic over the members. */
 function testsOfTypes(): string {
   const ofTypes = ALL_TYPE_NAMES.map((type) => {
     const isEnum = type === "enum" || type === "enumList";

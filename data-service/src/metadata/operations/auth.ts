@@ -76,7 +76,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     summary: "End the session of a refresh token, or of the Bearer token",
     body: REFRESH_TOKEN,
     answers: { 200: answer(200, "The session is gone.") },
-    // Where a gateway says which page asks, and the session was made for another.
+    // Where a gateway names the page that asks, and the session was made for another one.
     refusals: [...FORWARDED, 403],
   },
   {

@@ -1,4 +1,4 @@
-// The routes of files and folders beside those of every table (files/routes), described. Pure.
+// Describes the routes of files and folders besides those of every table (files/routes). Pure.
 import {
   dataAnswer,
   FLAG,
@@ -20,7 +20,7 @@ const PARTS = { folder: TEXT, title: TEXT, description: TEXT, isPublic: { enum: 
 const SIDE: Part = { type: "integer", minimum: 1, maximum: 4000 };
 const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values });
 
-/** Public files are there for whoever has no rule at all. */
+/** Even callers without any rule can get public files. */
 export const ASSET_OPERATION: Operation = {
   method: "get",
   path: "/assets/{id}",
@@ -54,7 +54,7 @@ export const ASSET_OPERATION: Operation = {
   refusals: [...FORWARDED, 403, 404, 412, 416],
 };
 
-/** The operations of files: what every table has, with the file in the body. @param of operations of the table */
+/** The operations of files: what every table has, with the file in the body. @param of the table's operations */
 export function fileOperations(table: VisibleTable, of: readonly Operation[]): readonly Operation[] {
   return of.map((operation) => withFile(table, operation));
 }
@@ -90,7 +90,7 @@ function withFile(table: VisibleTable, operation: Operation): Operation {
   };
 }
 
-/** The operations of folders. @param of operations of the table */
+/** The operations of folders. @param of the table's operations */
 export function folderOperations(
   { table: { name }, actions }: VisibleTable,
   of: readonly Operation[],

@@ -142,7 +142,7 @@ function ownRecord(users: Table): Part {
   return { type: "object", properties: { ...Object.fromEntries(columns), role } };
 }
 
-/** See me/update-me: what a user is and may is for root to say. */
+/** See me/update-me: only root admins decide what a user is and may do. */
 function ownChange(users: Table): Part {
   const isOwn = ({ name, generated, hidden, readOnly }: Column): boolean =>
     !generated && !hidden && !readOnly && !["email", "isActive", "isRootAdmin"].includes(name);

@@ -26,7 +26,7 @@ const CHANGE_REFUSALS = [...WRITE_REFUSALS, 412] as const;
 /** Which forms of the query language a table has. */
 export interface TableSyntax {
   readonly hasDeep: boolean;
-  /** With what is for root admins alone: explain=true, permanent=true. */
+  /** Includes what is for root admins alone: explain=true, permanent=true. */
   readonly forRoot: boolean;
   /** PATCH and DELETE by filter, and import. */
   readonly hasMany: boolean;
@@ -135,7 +135,7 @@ const OVERRIDE: Part = {
 function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { table, actions } = visible;
   const one = ref(`${table.name}.create`);
-  // An upload is no JSON, and what makes a table or takes a file keeps no answers to repeat.
+  // An upload is not JSON; and what makes a table or takes a file keeps no answers to repeat.
   const isList = actions.read !== undefined && table.ownCreate !== "upload";
   const onceKey = table.ownCreate === undefined ? [parameter("IdempotencyKey")] : [];
   const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
@@ -342,7 +342,7 @@ function deleteOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
   };
 }
 
-/** Can what is deleted come back? */
+/** Can deleted records come back? */
 function isKept({ table }: VisibleTable): boolean {
   return table.deletedAt !== undefined;
 }

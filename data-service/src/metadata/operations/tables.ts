@@ -68,7 +68,7 @@ const RELATION = object(
   ["name", "type", "table"],
 );
 
-/** The shapes that the JSON columns of the table of tables have. */
+/** The shapes of the JSON columns of the table of tables. */
 export const DEFINITION_SCHEMAS: Readonly<Record<string, Part>> = {
   ColumnDefinition: COLUMN,
   ColumnRules: RULES,
