@@ -1,15 +1,18 @@
-// Any BSON value -> JSON for people: the plain spelling, not one that could be read back.
+// Any BSON value -> JSON for people: its plain spelling, which need not be readable back.
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
 import { plainDecimal } from "./decimal.js";
 
-/** What a value of BSON says it is. `instanceof` would not know the driver's, which has its own copy of the library. */
+/**
+ * The type that a BSON value says it has. `instanceof` would not recognise the driver's values, which come from its own copy
+ * of the library.
+ */
 export function bsonTypeOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || !("_bsontype" in value)) return undefined;
   return String(value._bsontype);
 }
 
-/** True for bytes of BSON, whoever made them. */
+/** True for BSON bytes, whoever made them. */
 export function isBinary(value: unknown): value is Binary {
   return bsonTypeOf(value) === "Binary";
 }
@@ -32,7 +35,7 @@ const NUMBERS = ["Double", "Int32", "Long", "Decimal128"];
 
 /**
  * Any stored value as JSON: numbers, dates and ids in their usual spelling, bytes as base64, UUIDs as UUIDs, and null for
- * what JSON has no word for (NaN, a time beyond the calendar).
+ * what JSON can't express (NaN, a time beyond the calendar).
  */
 export function plainJson(stored: unknown): Json {
   if (typeof stored === "number") return Number.isFinite(stored) ? stored : null;
@@ -48,7 +51,7 @@ export function plainJson(stored: unknown): Json {
   return SPELLINGS[type]?.(stored) ?? null;
 }
 
-/** Values of BSON by their type; the rest has no JSON. */
+/** BSON values by their type; all others have no JSON. */
 const SPELLINGS: Readonly<Record<string, (stored: object) => Json>> = {
   ObjectId: String,
   Long: String,

@@ -5,16 +5,16 @@ import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefini
 import { OWN_FIELDS } from "./own-fields.js";
 import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
 
-/** A definition that belongs to Portico itself, with what owners' tables can't have. */
+/** A definition of one of Portico's own tables, with what owners' tables can't have. */
 export interface SystemTableDefinition extends TableDefinition {
-  /** Names of columns nobody can read. */
+  /** Names of columns that nobody can read. */
   readonly secrets: readonly string[];
   /** See Table. */
   readonly journal?: boolean;
   /** See Table. */
   readonly ownCreate?: OwnCreate | undefined;
   readonly uniquesWithNull?: readonly (readonly string[])[];
-  /** Names of relations that the service alone writes. */
+  /** Names of relations that only the service writes. */
   readonly readOnlyRelations?: readonly string[];
   /** Names of columns that the service fills in. */
   readonly filled?: readonly string[];
@@ -22,9 +22,9 @@ export interface SystemTableDefinition extends TableDefinition {
 
 /**
  * Builds the frozen catalog.
- * @param version the number of the schema change it shows
+ * @param version the number of the schema change that it shows
  * @param changing ids of the tables whose records nobody writes at this moment
- * @param change the latest one that changed what was there
+ * @param change the latest change of tables that already existed
  */
 export function buildCatalog(
   version: number,

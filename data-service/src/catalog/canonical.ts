@@ -5,7 +5,7 @@ export function same(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b);
 }
 
-/** JSON with its keys in order and without what is undefined: equal for what is equal. */
+/** JSON with its keys in order and without undefined members: the same text for equal values. */
 export function canonical(value: unknown): string {
   return (
     JSON.stringify(value, (_key, inner: unknown) =>

@@ -31,23 +31,23 @@ export interface Column {
   /** JSON, checked like a value from a client; undefined = none. */
   readonly default: Json | undefined;
   readonly unique: boolean;
-  /** Left out unless named, and unknown to everyone but root until a permission grants it. */
+  /** Left out unless it is named, and unknown to everybody but root admins until a permission grants it. */
   readonly hidden: boolean;
   readonly readOnly: boolean;
   readonly encrypted: boolean;
   /** Its grams are stored and indexed; see grams.ts. */
   readonly searchable: boolean;
-  /** An index begins with it that holds every record which has a value. */
+  /** Some index begins with it and holds every record that has a value. */
   readonly indexed: boolean;
   /** Members of an enum. */
   readonly values: readonly string[];
   readonly rules: Rules;
   readonly description: string | null;
-  /** Set by the service alone: id, createdAt, updatedAt, deletedAt. Clients' values are ignored. */
+  /** Set only by the service: id, createdAt, updatedAt, deletedAt. Values from clients are ignored. */
   readonly generated: boolean;
-  /** Nobody can read, filter or sort by it: password hashes and key material. */
+  /** Nobody can read it, or filter or sort by it: password hashes and key material. */
   readonly secret: boolean;
-  /** The service makes one up for a new record that comes without it. */
+  /** The service makes up a value if a new record comes without one. */
   readonly filled?: boolean;
 }
 
@@ -68,9 +68,9 @@ export interface Relation {
   readonly exclusive: boolean;
   /** What happens to this side's record when the linked one is deleted; only where link.on is "self". */
   readonly onDelete: OnDelete;
-  /** Of a counted relation, at both of its ends. */
+  /** The counter of a counted relation, at both of its ends. */
   readonly counter: Counter | undefined;
-  /** Written by the service alone. */
+  /** Written only by the service. */
   readonly readOnly?: boolean;
   readonly description: string | null;
 }
@@ -81,9 +81,9 @@ export interface Counter {
   readonly id: string;
   /** The number, as a column that nobody can name. */
   readonly column: Column;
-  /** The field that grows with every change of the number. */
+  /** The field that is increased with every change of the number. */
   readonly version: string;
-  /** False while the numbers of children that were there before are still being counted. */
+  /** False while the children from before are still being counted. */
   readonly ready: boolean;
   /** The collection of the parents. */
   readonly parents: string;
@@ -95,7 +95,7 @@ export interface Table {
   readonly id: string;
   readonly name: string;
   readonly collection: string;
-  /** The collection was there before the table: other programs may use it, and have indexes of their own in it. */
+  /** The collection existed before the table: other programs may use it and have indexes of their own in it. */
   readonly isAdopted?: boolean;
   readonly description: string | null;
   readonly singleton: boolean;
@@ -103,16 +103,16 @@ export interface Table {
   readonly changes?: boolean;
   /** Who changed what in its records is kept. */
   readonly history?: boolean;
-  /** How many times it has started to keep a journal: between two such periods there is a gap. */
+  /** How many times it has begun to keep a journal: between two such periods there is a gap. */
   readonly journalEpoch: number;
   readonly idType: IdType;
   /** On a sharded cluster the records are spread by their ids. */
   readonly isSharded?: boolean;
   /** Part of Portico itself (`svc_…`). */
   readonly system: boolean;
-  /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */
+  /** Written only by the service: no request makes, changes or deletes its records, and nothing links to them. */
   readonly journal?: boolean;
-  /** Its records are made by calls of their own, of JSON or with a file: no body brings new ones along. */
+  /** Its records are made by separate calls, from JSON or with a file: no body brings new ones along. */
   readonly ownCreate?: OwnCreate | undefined;
   readonly idColumn: Column;
   /** When a record was made and last changed, as far as that is known. */
@@ -124,7 +124,7 @@ export interface Table {
   readonly relations: ReadonlyMap<string, Relation>;
   /** Names of columns and to-one relations that are unique together. */
   readonly uniques: readonly (readonly string[])[];
-  /** The same, with null as a value like any other: of those without a parent, too, only one may have a name. */
+  /** The same, but null counts as a value: among records without a parent, too, only one may have a given name. */
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names, `-` first for descending. */
   readonly indexes: readonly (readonly string[])[];
@@ -141,20 +141,20 @@ export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>;
   /** Ids of tables that are being changed at this moment: nobody writes their records until that is over. */
   readonly changing: ReadonlySet<string>;
-  /** The latest change of what was there; undefined before the first. New tables are none. */
+  /** The latest change of tables that already existed; undefined before the first. Making a table does not count. */
   readonly change?: LatestChange | undefined;
 }
 
-/** A change of tables by its id: all names that rules speak of are those after it. */
+/** A change of tables, by its id: rules use the names that are valid after it. */
 export interface LatestChange {
   readonly id: string;
-  /** Whether the rules in the database speak of them, too. Until then whoever reads them lets them follow. */
+  /** Whether the rules in the database already use them. Until then, whoever reads rules renames what they name. */
   readonly isFollowed: boolean;
 }
 
 const byId = new WeakMap<Catalog, ReadonlyMap<string, Table>>();
 
-/** The tables by their ids, which stay the same whatever they are called. */
+/** The tables by their ids, which stay the same whatever the tables are called. */
 export function tablesById(catalog: Catalog): ReadonlyMap<string, Table> {
   return getOrMake(
     byId,
@@ -168,7 +168,7 @@ export function tableById(catalog: Catalog, id: string): Table | undefined {
   return tablesById(catalog).get(id);
 }
 
-/** The relation that stores the links of one, seen from the table at its other end. */
+/** The relation that stores the links, seen from the table at the other end. */
 export function owningRelation({
   target,
   relation,
@@ -204,12 +204,12 @@ export function memberIn(table: Table, field: string): Column | Relation | undef
   return column ?? relationIn(table, field);
 }
 
-/** The field in which a member lies, of a relation that of its links; undefined when there is no such member. */
+/** The field in which a member is stored, for a relation the field of its links; undefined when there is no such member. */
 export function fieldNamed({ columns, relations }: Table, name: string): string | undefined {
   return columns.get(name)?.field ?? relations.get(name)?.link.field;
 }
 
-/** The same for a member that is known to be there. @throws Error */
+/** The same for a member that is known to exist. @throws Error */
 export function requireField(table: Table, name: string): string {
   const field = fieldNamed(table, name);
   if (field === undefined) throw new Error(`table "${table.name}" has no member "${name}"`);

@@ -1,18 +1,18 @@
-// In which fields the values of a table lie when it is changed: those that are stored otherwise get one of their own.
+// In which fields a table's values are when it is changed: those that will be stored differently get new fields.
 import { isJournaled } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
 
-/** A definition, and the one that takes its place. */
+/** A definition, and the one that replaces it. */
 export interface Transition {
   readonly before: TableDefinition;
   readonly after: TableDefinition;
 }
 
 /**
- * Values that are stored otherwise from now on get a field of their own: the former values stay as they are, for undo,
- * and the definition that is in use decides alone which of the two is read. A field name is never used twice.
+ * Values that will be stored differently get fields of their own: the former values stay as they are, for undo, and only the
+ * definition in use decides which of the two is read. A field name is never used twice.
  */
 export function withFreshFields(before: TableDefinition, wanted: TableDefinition): TableDefinition {
   const fields: Record<string, string> = { ...wanted.storage.fields };
@@ -20,7 +20,7 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
   const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
   const { adopted } = before.storage;
   const restore = (id: string, name: string): void => {
-    // Adopted documents may have fields unknown to us.
+    // Adopted documents may have fields that we don't know of.
     fields[id] = freeField(adopted === true ? `${name}_${id}` : name, taken);
     taken.add(fields[id]);
   };
@@ -37,7 +37,7 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
   }
   const used = new Set(Object.values(fields));
   for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);
-  // In an adopted collection a new member may have taken one over.
+  // In an adopted collection a new member may have taken over one of these fields.
   const left = [...retired].filter((field) => !used.has(field));
   const kept = left.length === 0 ? {} : { retired: left.toSorted() };
   const { collection } = wanted.storage;
@@ -48,8 +48,8 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
 }
 
 /**
- * The definition with the epoch of its journal: another one whenever a table that keeps none begins to keep one, and when a
- * member's values lie elsewhere from now on: what was noted before can't be read by the new definition.
+ * The definition with its journal's epoch: a new epoch begins whenever a table without a journal begins to keep one, and
+ * whenever a member's values move to another field, because the new definition can't read what was noted before.
  */
 export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
   const { journalEpoch: _former, ...storage } = after.storage;
@@ -59,18 +59,18 @@ export function withJournalEpoch(before: TableDefinition, after: TableDefinition
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 
-/** Do the values of a member lie in another field from now on? */
+/** Will the values of a member be in another field? */
 export function isMoved({ before, after }: Transition, id: string): boolean {
   return before.storage.fields[id] !== after.storage.fields[id];
 }
 
-/** Ids of the members that are there before and after and whose values lie in another field from now on. */
+/** Ids of the members that stay and whose values will be in another field. */
 export function movedMembers(change: Transition): string[] {
   const { before, after } = change;
   return Object.keys(before.storage.fields).filter((id) => id in after.storage.fields && isMoved(change, id));
 }
 
-/** The link leads to another table, and not to the same one under a new name. */
+/** The link leads to another table, not to the same one under a new name. */
 export function isRetargeted(
   { before, after }: Transition,
   from: RelationDefinition,
@@ -81,29 +81,26 @@ export function isRetargeted(
 }
 
 function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition, isAdopted: boolean): boolean {
-  // What can stay in place stays: other programs read and write that field.
+  // Whatever can stay in place does: other programs read and write that field.
   if (isAdopted) return from.encrypted !== to.encrypted || storedForm(from.type) !== storedForm(to.type);
-  // Nulls become the default: in a field of its own, so that the nulls are still there if the change is given up.
+  // Nulls become the default, in a new field, so that the nulls are still there if the change is given up.
   const filled = to.required && !from.required && to.default !== undefined;
   return from.type !== to.type || from.encrypted !== to.encrypted || losesOptions(from, to) || filled;
 }
 
-/** Types of one form read each other's values as they are. */
+/** Types with the same stored form can read each other's values as they are. */
 function storedForm(type: ColumnType): string {
   return type === "string" || type === "enum" ? "text" : type;
 }
 
-/** Is there a value that the former column takes and the new one, as a list of values, does not? */
+/** Is there a value that the former column accepts but the new one's list of values does not? */
 export function losesOptions(from: ColumnDefinition, to: ColumnDefinition): boolean {
   if (to.options === undefined) return false;
   if (from.options === undefined) return true;
   return from.options.values.some((value) => to.options?.values.includes(value) !== true);
 }
 
-/**
- * As in SQL a new column gives its default to the records that are there already, and so does one that becomes
- * required.
- */
+/** As in SQL, a new column gives its default to existing records, and so does one that becomes required. */
 export function isFilled(from: ColumnDefinition | undefined, to: ColumnDefinition): boolean {
   return to.default !== undefined && (from === undefined || (to.required && !from.required));
 }

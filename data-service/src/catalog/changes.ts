@@ -31,12 +31,12 @@ export interface Step {
   readonly where: string;
   readonly from?: Json | Member;
   readonly to?: Json | Member;
-  /** What the data must be asked; a step without one can neither lose nor fail. */
+  /** Questions to ask of the data; a step without any can neither lose data nor fail. */
   readonly risks: readonly Risk[];
 }
 
 export interface Difference extends Transition {
-  /** As wanted, with new fields for what is stored otherwise from now on. */
+  /** As wanted, with new fields for whatever will be stored differently. */
   readonly after: TableDefinition;
   readonly steps: readonly Step[];
   readonly fills: readonly Fill[];
@@ -68,19 +68,19 @@ export function diff(before: TableDefinition, wanted: TableDefinition): Differen
 }
 
 /**
- * Must all writes of the table have ended before this is put into use? Otherwise some would be missing in the journal,
- * or would delete for good what is to be kept.
+ * Must all writes of the table have ended before this takes effect? Otherwise some would be missing in the journal, or would
+ * delete for good what is to be kept.
  */
 export function switchesWrites({ what, where }: Step): boolean {
   return what === "table.set" && (where === "changes" || where === "history" || where === "softDelete");
 }
 
-/** Does it take a member away? It may have no values, and so cost nothing, and be missed all the same. */
+/** Does it take a member away? Even a member without values, which costs nothing, may be missed. */
 export function removesMember({ what }: Step): boolean {
   return what === "column.remove" || what === "relation.remove";
 }
 
-/** Are the records to be spread over the shards of a cluster from now on? */
+/** Will the records be spread over the shards of a cluster? */
 export function spreadsRecords({ what, where }: Step): boolean {
   return what === "table.set" && where === "shardKey";
 }
@@ -98,7 +98,7 @@ export function restoration(after: TableDefinition): Step {
 }
 
 function tableSteps(change: Transition): Step[] {
-  // What an older definition does not name is off.
+  // A setting that an older definition does not name is off.
   const setting = (table: TableDefinition, key: Setting) => table[key] ?? null;
   const differs = (from: Json, to: Json): boolean => !same(from, to) && (from ?? false) !== (to ?? false);
   return SETTINGS.flatMap((key): Step[] => {
@@ -130,7 +130,7 @@ function memberSteps<Kind extends Member>(
   return [...steps, ...orderStep(kind, before, after)];
 }
 
-/** Members that stay keep their places and new ones come last, unless this says otherwise. */
+/** Members that stay keep their places and new ones come last, unless the order says otherwise. */
 function orderStep(kind: string, before: readonly Member[], after: readonly Member[]): Step[] {
   const former = new Set(before.map((each) => each.id));
   const kept = new Set(after.map((each) => each.id));

@@ -18,7 +18,7 @@ const COLUMN_KEYS = [
   ...["options", "rules", "description"],
 ];
 
-/** @param reader undefined where what was sent is no object */
+/** @param reader undefined if the client did not send an object */
 export function checkColumn(
   reader: DefinitionReader | undefined,
   context: DefinitionContext,
@@ -56,7 +56,7 @@ export function checkColumn(
   return standard === undefined ? column : { ...column, default: standard };
 }
 
-/** Keeps the place of a column that was refused, so that later problems name the right position. */
+/** Takes the place of a column that was refused, so that later problems name the right position. */
 function unreadableColumn(name: string): ColumnDefinition {
   return {
     id: "",
@@ -169,7 +169,7 @@ function patternProblem(value: Json): string | undefined {
     RE2JS.compile(value);
     return undefined;
   } catch (error) {
-    // RE2 has no look-around and no back-references: that is what keeps it linear.
+    // RE2 has no look-around and no back-references, which is why it is linear.
     return `is not a regular expression in RE2 syntax (${error instanceof Error ? error.message : "unreadable"})`;
   }
 }

@@ -1,4 +1,4 @@
-// A client's table definition -> a complete one, or every problem it has (422).
+// A client's table definition -> a complete one, or every problem that it has (422).
 import type { JsonObject } from "@portico/shared/json";
 import { ID_TYPES, type IdType } from "./catalog.js";
 import { checkColumn } from "./check-column.js";
@@ -50,13 +50,13 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
 }
 
-/** What a client may say about a table. */
+/** The keys that a client may set for a table. */
 export const TABLE_KEYS: readonly string[] = [
   ...["name", "description", "singleton", "changes", "history", "softDelete", "shardKey", "idType"],
   ...["columns", "relations", "uniques", "indexes"],
 ];
 
-/** Keeping deleted records is for tables whose readers are all known, and whose links nobody counts. */
+/** Deleted records can be kept only in tables whose readers are all known and whose links nobody counts. */
 function checkSoftDelete(
   reader: DefinitionReader,
   { softDelete, storage, relations }: TableDefinition,
@@ -73,7 +73,7 @@ function checkedShardKey(reader: DefinitionReader): ShardKey | null {
   return reader.choice<ShardKey>("shardKey", SHARD_KEYS) ?? null;
 }
 
-/** A shard knows only its own records: what must be unique among all of them can't be spread over several. */
+/** A shard knows only its own records, so what must be unique among all of them can't be spread over several. */
 function checkSharding(
   reader: DefinitionReader,
   table: TableDefinition,
@@ -85,7 +85,7 @@ function checkSharding(
   const unique = uniquePlaces(table);
   for (const place of unique)
     reader.problem(place, `needs something unique, which no table with a shardKey can promise`);
-  // Its indexes are dropped once the change is in use, and MongoDB spreads nothing before.
+  // Its indexes are dropped only when the change is in use, and MongoDB spreads nothing before that.
   const wasUnique = existing !== undefined && existing.shardKey !== "id" && uniquePlaces(existing).length > 0;
   if (unique.length === 0 && wasUnique)
     reader.problem("shardKey", "remove what is unique in a change of its own first");

@@ -35,14 +35,14 @@ export function checkKeys(reader: DefinitionReader, key: Key, members: Members):
   });
 }
 
-/** Nothing where not every entry is a name. */
+/** Empty unless every entry is a name. */
 function namesIn(entry: Json): string[] {
   const given = isArray(entry) ? entry : [];
   const names = given.filter((each) => typeof each === "string");
   return names.length < given.length ? [] : names;
 }
 
-/** Each name that the table has of its own, with why it can't be part of a key; undefined where it can. */
+/** Each of the table's own names, with why it can't be part of a key; undefined if it can. */
 function memberProblems({ columns, relations }: Members, key: Key): ReadonlyMap<string, string | undefined> {
   return new Map<string, string | undefined>([
     ...GENERATED_NAMES.map((name) => [name, undefined] as const),
@@ -53,7 +53,7 @@ function memberProblems({ columns, relations }: Members, key: Key): ReadonlyMap<
 
 const MANY = "a many-to-many relation is a list of links";
 
-/** A list can't be unique together with anything, and what is sealed or untyped has no order. */
+/** A list can't be unique together with anything, and encrypted or untyped values have no order. */
 function columnProblem({ type, encrypted }: KeyColumn, key: Key): string | undefined {
   if (encrypted) return "an encrypted column can't be compared";
   if (type === "json") return "json columns have no order";

@@ -1,4 +1,4 @@
-// What holds for columns and relations alike: their ids and their names.
+// What columns and relations have in common: their ids and their names.
 import type { Catalog, Table } from "./catalog.js";
 import type { TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
@@ -14,14 +14,14 @@ export type Members = Pick<TableDefinition, "columns" | "relations">;
 
 type MemberKind = "columns" | "relations";
 
-/** A member's id: its own when the table has it already, or when it may bring one along. */
+/** A member's id: its own if the table already has it, or if it may bring one along. */
 export function memberId(reader: DefinitionReader, kind: MemberKind, context: DefinitionContext): string {
   const { existing, ownIds, newId } = context;
   const given = reader.raw("id");
   if (given === undefined) return newId();
   const has = (other: MemberKind): boolean => existing?.[other].some(({ id }) => id === given) === true;
   if (has(kind)) return String(given);
-  // The field of a column holds values, that of a relation ids: neither can go on as the other.
+  // A column's field holds values, a relation's holds ids: neither can become the other.
   const isOthers = has(kind === "columns" ? "relations" : "columns");
   const isOwn = ownIds && typeof given === "string" && OWN_ID.test(given) && !isOthers;
   const elsewhere = isOwn ? memberElsewhere(context.catalog, given) : undefined;
@@ -31,7 +31,9 @@ export function memberId(reader: DefinitionReader, kind: MemberKind, context: De
   return newId();
 }
 
-/** The member of one of these tables that has the id. No two have the same: numbers of children lie under it. */
+/**
+ * The member of one of these tables that has the id. No two have the same, because numbers of children are stored under it.
+ */
 export function memberElsewhere({ tables }: Catalog, id: string): string | undefined {
   for (const table of tables.values()) {
     const own = [...table.relations.values()].filter(({ link }) => link.on === "self");
@@ -65,7 +67,7 @@ export function checkMemberName(reader: DefinitionReader): string {
   return name;
 }
 
-/** Every name once in a table, the inverse names it gives to other tables included. */
+/** Every name may occur once in a table, and so may the inverse names that it gives to other tables. */
 export function checkMemberNames(
   reader: DefinitionReader,
   { columns, relations }: Members,
@@ -93,13 +95,13 @@ export function checkMemberNames(
   }
 }
 
-/** Has one of these tables, or does one give to the table, a member of this name? @param others without the table itself */
+/** Does one of these tables have, or give to the table, a member of this name? @param others without the table itself */
 export function isTakenIn(others: Catalog, table: string, name: string): boolean {
   const there = others.tables.get(table);
   return (there !== undefined && hasMember(there, name)) || inversesFrom(others, table).includes(name);
 }
 
-/** The names that relations of other tables give to their other end in this one. */
+/** The names that other tables' relations give to their other ends in this one. */
 function inversesFrom(others: Catalog, name: string): string[] {
   return [...others.tables.values()]
     .flatMap((table) => [...table.relations.values()])

@@ -10,8 +10,8 @@ import { systemTableNames } from "./system-tables.js";
 const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
 
 /**
- * @param reader undefined where what was sent is no object
- * @param ownName of the table that the relation belongs to
+ * @param reader undefined if the client did not send an object
+ * @param ownName of the table to which the relation belongs
  */
 export function checkRelation(
   reader: DefinitionReader | undefined,
@@ -53,7 +53,7 @@ function checkCounted(reader: DefinitionReader, type: RelationType, inverse: str
   return counted;
 }
 
-/** Keeps the place of a relation that was refused, so that later problems name the right position. */
+/** Takes the place of a relation that was refused, so that later problems name the right position. */
 function unreadableRelation(name: string, inverse: string | null): RelationDefinition {
   return {
     id: "",
@@ -70,7 +70,7 @@ function unreadableRelation(name: string, inverse: string | null): RelationDefin
 
 function checkOnDelete(reader: DefinitionReader, list: boolean, required: boolean): OnDelete {
   const given = reader.raw("onDelete");
-  // What a definition without it says when it is read, so that it can be sent back.
+  // A definition without it says this when it is read, so it may be sent back.
   if (list && given !== undefined && given !== "SET NULL")
     reader.problem("onDelete", "does not apply to many-to-many: the link goes, both records stay");
   const fallback = required ? "RESTRICT" : "SET NULL";
@@ -87,7 +87,7 @@ function checkTarget(
   { catalog, systemPrefix }: DefinitionContext,
 ): string {
   const table = reader.text("table") ?? "";
-  // A record of the table of tables is a definition, which nothing but the making and changing of a table may write.
+  // A record of the table of tables is a definition, and only the making and changing of a table may write it.
   const isClosed =
     table === systemTableNames(systemPrefix).tables || catalog.tables.get(table)?.journal === true;
   if (isClosed) reader.problem("table", `nothing can link to "${table}"`);

@@ -1,4 +1,4 @@
-// Where a table's data lies: what a schema file says of it, and the fields that its members get.
+// Where a table's data is stored: what a schema file says about it, and the fields that members get.
 import { isArray, isObject } from "@portico/shared/json";
 import type { Members } from "./check-member.js";
 import type { RelationDefinition, TableDefinition } from "./definition.js";
@@ -7,7 +7,7 @@ import type { DefinitionReader } from "./definition-reader.js";
 import { freeField } from "./fields.js";
 import { collectionNameProblem, fieldProblem } from "./names.js";
 
-/** Where an adopted table's data lies already. */
+/** Where an adopted table's data is already stored. */
 export interface GivenStorage {
   readonly collection?: string;
   /** Member id, or the name of a generated column, -> field. */
@@ -15,9 +15,8 @@ export interface GivenStorage {
 }
 
 /**
- * What a schema file says of documents that were there before the table: their collection, and the fields of members.
- * It decides for what is new; a table and a member that are there keep the place they have, and anything else that is
- * said of these is a problem.
+ * What a schema file says about documents that existed before the table: their collection, and the fields of members. It
+ * decides for what is new. An existing table or member keeps its place, and anything else said about it is a problem.
  */
 export function checkStorage(
   definition: DefinitionReader,
@@ -61,7 +60,7 @@ export function checkStorage(
 
 const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
 
-/** Members stand in the definition in the order of the body. */
+/** The definition lists its members in the order of the body. */
 function givenFields(
   definition: DefinitionReader,
   { columns, relations }: Members,
@@ -75,9 +74,9 @@ function givenFields(
 }
 
 /**
- * Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids, unless a
- * schema file says where it lies already. Members that are there already keep their fields, and a field that held other
- * values before is not used again; but in an adopted collection, whose documents may have it still.
+ * Column data is stored under the column's name, ids of linked records under the relation's name with Id or Ids, unless a
+ * schema file says where it already is. Existing members keep their fields, and a field that held other values before is not
+ * used again; except in an adopted collection, whose documents may still have it.
  */
 export function storageOf(
   name: string,
@@ -115,7 +114,7 @@ export function storageOf(
   };
 }
 
-/** Where the ids of a relation lie, unless something else is said. */
+/** Where a relation's ids are stored, unless something else is said. */
 export function linkField({ name, type }: Pick<RelationDefinition, "name" | "type">): string {
   return `${name}${type === "many-to-many" ? "Ids" : "Id"}`;
 }

@@ -1,4 +1,4 @@
-// The column types, one row each: what JSON they take, what is stored, and what may be done with them.
+// The column types, one row each: what JSON they accept, what is stored, and what may be done with them.
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isBinary, isStoredNumber, plainJson, uuidText } from "./bson-json.js";
@@ -26,10 +26,10 @@ export const COLUMN_TYPE_NAMES = [
 /** A type that a column can be declared with. */
 export type DeclaredType = (typeof COLUMN_TYPE_NAMES)[number];
 
-/** `mixed` is the type of ids alone, in collections whose `_id`s are of several kinds. */
+/** `mixed` is only for ids, in collections whose `_id`s are of several kinds. */
 export type ColumnType = DeclaredType | "mixed";
 
-/** Those that a column may be declared with, and that of ids alone. */
+/** Those that a column may be declared with, and the one for ids. */
 export const ALL_TYPE_NAMES: readonly ColumnType[] = [...COLUMN_TYPE_NAMES, "mixed"];
 
 /** For a message: `an int column`. */
@@ -62,8 +62,8 @@ export interface ColumnTypeRow {
   /** JSON -> stored value; undefined when the JSON does not fit. `values` are an enum's members. */
   parse(json: Json, values: readonly string[]): Stored | undefined;
   /**
-   * Stored value -> JSON; the inverse of `parse`. Other tools may have stored something else in an adopted collection:
-   * what does not fit the type is shown as it is.
+   * Stored value -> JSON; the inverse of `parse`. In an adopted collection other tools may have stored something else: a
+   * value that does not fit the type is shown as it is.
    */
   toJson(stored: unknown): Json;
   /** The JSON that a piece of address text stands for (bracket form); undefined when it fits nothing. */
@@ -72,7 +72,7 @@ export interface ColumnTypeRow {
   readonly sortable: boolean;
   /** Can be summed and averaged. */
   readonly numeric: boolean;
-  /** Negative, zero or positive; only for types with an order that rules `min` and `max` can use. */
+  /** Negative, zero or positive; only for types whose order the rules `min` and `max` can use. */
   readonly compare?: (a: Stored, b: Stored) => number;
   /** The JSON Schema of the type's values, for the metadata of tables. */
   readonly schema: Readonly<Record<string, Json>>;
@@ -81,7 +81,7 @@ export interface ColumnTypeRow {
 const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
-/** Keys that JavaScript or the BSON writer takes for more than a name. */
+/** Keys in which JavaScript or the BSON writer sees more than a name. */
 const SPECIAL_KEYS = ["__proto__", "_bsontype"];
 /** Deeper JSON is refused: MongoDB allows 100 levels, and a record adds some of its own. */
 const JSON_MAX_DEPTH = 50;
@@ -116,7 +116,7 @@ function dateRow(parse: (text: string) => Date | undefined, toText: (date: Date)
   };
 }
 
-/** Every column type with all that is particular to it. */
+/** Every column type, with everything that is particular to it. */
 export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   string: textRow(),
   text: textRow(),
@@ -246,7 +246,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     parse: (json) => (typeof json === "string" ? parseMixedId(json) : undefined),
     toJson: mixedIdText,
     fromText: asIs,
-    // Ids of different kinds have no order that a comparison could mean; MongoDB's own serves for sorting.
+    // Ids of different kinds have no order that a comparison could mean; for sorting, MongoDB's own order will do.
     families: ["equality"],
     sortable: true,
     numeric: false,
@@ -254,7 +254,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   },
 };
 
-/** Other programs may store years that need more than four digits. */
+/** Other programs may store years with more than four digits. */
 function dayOf(time: string): string {
   return time.slice(0, time.indexOf("T"));
 }
@@ -281,12 +281,12 @@ function parseJsonValue(json: Json): Stored | undefined {
   return json;
 }
 
-/** The driver reads it as a reference of MongoDB's, which has lost the order of its keys and may have cut the text. */
+/** The driver reads it as a MongoDB reference, which has lost the order of its keys and may have cut the text. */
 function isReference({ $ref, $id }: JsonObject): boolean {
   return typeof $ref === "string" && $id !== undefined && $id !== null;
 }
 
-/** BSON keys hold no NUL, and BSON text no unpaired surrogates. */
+/** BSON keys can't hold a NUL, and BSON text no unpaired surrogates. */
 function hasStorableText(json: Json): boolean {
   if (typeof json === "string") return json.isWellFormed();
   if (typeof json === "number") return Number.isFinite(json);

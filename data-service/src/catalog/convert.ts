@@ -1,23 +1,23 @@
-// A value of one column type -> the value another type has for it, when a column's type is changed.
+// A value of one column type -> the corresponding value of another type, for when a column's type is changed.
 import { isArray, type Json } from "@portico/shared/json";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 import { compareDecimals, plainDecimal } from "./decimal.js";
 
 export interface Converted {
-  /** Undefined when the new type has no value for it. */
+  /** Undefined when the new type has no corresponding value. */
   readonly value: Stored | undefined;
-  /** Nothing of the old value is missing in the new one. */
+  /** Nothing of the old value is lost in the new one. */
   readonly exact: boolean;
 }
 
 /**
  * Converts the JSON form of a stored value.
  * @param from the type it has
- * @param to the column it shall fit; its rules are not looked at
+ * @param to the column that it should fit; its rules are ignored
  */
 export function convertValue(json: Json, from: ColumnType, to: Pick<Column, "type" | "values">): Converted {
-  // There is a value all the same, one that JSON has no word for.
+  // There is a value all the same, but JSON can't express it.
   if (json === null) return { value: undefined, exact: false };
   const { parse, toJson } = COLUMN_TYPES[to.type];
   for (const candidate of candidates(json, from, to)) {
@@ -72,14 +72,14 @@ function isExact(json: Json, given: Json, back: Json, from: ColumnType, to: Colu
     return compareDecimals(plainDecimal(textOf(json)), plainDecimal(written)) === 0;
   if (given === null) return false;
   if (typeof text !== "string") return true;
-  // `01067`, `1e3` and ` 12` may be codes, which would not come back.
+  // `01067`, `1e3` and ` 12` may be codes, which could not be restored.
   if (isNumber(to)) return text === written || text === plainDecimal(written);
   if (given !== json && text !== text.trim()) return false;
   // A time is the same with another offset.
   return !(to === "datetime" && FINER_THAN_MILLISECONDS.test(text));
 }
 
-/** The only member of a list, or what is no list. */
+/** The only member of a list, or a value that is not a list. */
 function alone(json: Json): Json | undefined {
   return isArray(json) && json.length === 1 ? json[0] : json;
 }

@@ -7,8 +7,8 @@ export interface DefinitionContext {
   readonly systemPrefix: string;
   /** Makes an id for the table, a column or a relation. */
   readonly newId: () => string;
-  /** The table that the definition changes; then `catalog` is that of all the others. Its members keep their ids. */
+  /** The table that the definition changes; then `catalog` is that of all others. Its members keep their ids. */
   readonly existing?: TableDefinition;
-  /** New members may bring their ids along, as those of a schema file do. */
+  /** New members may bring their ids along, as in a schema file. */
   readonly ownIds?: boolean;
 }

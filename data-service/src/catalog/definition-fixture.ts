@@ -1,4 +1,4 @@
-// For tests: table definitions that say no more than what a test is about.
+// For tests: table definitions that say no more than a test needs.
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 
 /** A table without members, whose id and collection are its name. */
@@ -35,7 +35,7 @@ export function bareColumn(name: string, own: Partial<ColumnDefinition> = {}): C
   };
 }
 
-/** A link to one record of a table, which does not name it; its id is its name. */
+/** A link to one record of a table, which has no name for the other end; its id is its name. */
 export function bareRelation(
   name: string,
   table: string,

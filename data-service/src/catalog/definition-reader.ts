@@ -1,4 +1,4 @@
-// Reads what a client says of a table, and keeps every problem of it under its path.
+// Reads what a client says about a table, and collects every problem under its path.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { suggestion } from "./names.js";
 
@@ -8,7 +8,9 @@ export class DefinitionReader {
   readonly #path: string;
   readonly #problems: string[];
 
-  /** @param path of the object in the definition, with what goes before a key; that of the definition itself is empty */
+  /**
+   * @param path of the object in the definition, up to and including what precedes a key; empty for the definition itself
+   */
   constructor(object: JsonObject, path = "", problems: string[] = []) {
     this.#object = object;
     this.#path = path;
@@ -20,12 +22,12 @@ export class DefinitionReader {
     return this.#problems;
   }
 
-  /** Reads the object under a key. @returns undefined, and a problem, where it is none */
+  /** Reads the object under a key. @returns undefined, after noting a problem, if it is not an object */
   object(key: string): DefinitionReader | undefined {
     return this.#inside(key, this.#object[key]);
   }
 
-  /** Reads one object of a list. @returns undefined, and a problem, where it is none */
+  /** Reads one object of a list. @returns undefined, after noting a problem, if it is not an object */
   at(key: string, place: number): DefinitionReader | undefined {
     const list = this.#object[key];
     return this.#inside(`${key}[${place}]`, isArray(list) ? list[place] : undefined);

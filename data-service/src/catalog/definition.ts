@@ -7,7 +7,7 @@ export const RELATION_TYPES = ["many-to-one", "one-to-one", "many-to-many"] as c
 export type RelationType = (typeof RELATION_TYPES)[number];
 
 /**
- * Only by `id` does every promise about records hold on every shard: each write is for one shard, and ids stay unique.
+ * Only with `id` does every promise about records hold on every shard: each write goes to one shard, and ids stay unique.
  */
 export const SHARD_KEYS = ["id"] as const;
 export type ShardKey = (typeof SHARD_KEYS)[number];
@@ -64,23 +64,23 @@ export interface TableDefinition {
   readonly relations: readonly RelationDefinition[];
   readonly uniques: readonly (readonly string[])[];
   readonly indexes: readonly (readonly string[])[];
-  /** Where the data lives. Fixed when the table or member is made, so that a rename moves nothing. */
+  /** Where the data is stored. Fixed when the table or member is made, so that a rename moves nothing. */
   readonly storage: {
     readonly collection: string;
     /**
-     * The collection was there before the table, and other programs may use it too: of its documents nothing is ever
-     * cleared away, whatever becomes of the table.
+     * The collection existed before the table, and other programs may use it, too: nothing is ever removed from its
+     * documents, whatever becomes of the table.
      */
     readonly adopted?: boolean;
     /** Member id -> field name inside documents; `createdAt` and `updatedAt` where these have another name. */
     readonly fields: Readonly<Record<string, string>>;
-    /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
+    /** Ids of members whose numbers or indexes are already written, but are not yet complete for older records. */
     readonly building?: readonly string[];
-    /** How many times the table has started to keep a journal: between the entries of two such periods there is a gap. */
+    /** How many times the table has begun to keep a journal: between the entries of two such periods there is a gap. */
     readonly journalEpoch?: number;
     /**
-     * Fields with values of removed or changed members: kept for undo, and never used for anything else, but in an
-     * adopted collection by a member that is to show the same field again.
+     * Fields with values of removed or changed members: kept for undo, and never used for anything else, except by a member
+     * of an adopted collection that is to show the same field again.
      */
     readonly retired?: readonly string[];
   };

@@ -1,4 +1,4 @@
-// Chooses a free name for a field that is stored in documents.
+// Chooses a free name for a stored field.
 
 /** The wanted name, or that name followed by the first free number. */
 export function freeField(wish: string, taken: ReadonlySet<string>): string {

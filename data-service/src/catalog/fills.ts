@@ -3,30 +3,30 @@ import { fieldOf, isFilled, isMoved, isRetargeted, movedMembers, type Transition
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 import { OWN_FIELDS } from "./own-fields.js";
 
-/** Values to write before the new definition is put into use, into fields that nobody reads yet. */
+/** Values to write, before the new definition is in use, into fields that nobody reads yet. */
 export type Fill =
   | (Copy & { readonly kind: "convert"; readonly member: string })
   | {
       readonly kind: "default";
       readonly member: string;
       readonly field: string;
-      /** Where the field may hold values of others as well: another field, that names what was filled. */
+      /** If others may have written values into the field as well: another field, which marks what was filled. */
       readonly mark?: string;
     }
   | (Copy & { readonly kind: "wrap" | "first" })
   | { readonly kind: "mark" }
   | Restore;
 
-/** Brings values into a field of their own. */
+/** Brings values into a new field. */
 export interface Copy {
   readonly from: string;
   readonly to: string;
-  /** Where others may write the former field as well. */
+  /** If others may write the former field as well. */
   readonly note?: Note;
 }
 
 /**
- * Another field, that notes what a value was made from; of a text that is encrypted from now on it notes what was made of it,
+ * Another field, which notes what a value was made from. For a text that will be encrypted it notes the result instead,
  * which is encrypted.
  */
 export interface Note {
@@ -34,16 +34,17 @@ export interface Note {
   readonly holds: "former" | "made";
 }
 
-/** The field that a change has made, and the one that it came from. */
+/** The field that a change has made, and the one that its values came from. */
 export interface FieldPair {
   readonly later: string;
   readonly former: string;
-  /** A former value that is not the one that was noted is that of others, and stays. */
+  /** A former value that differs from the noted one was written by others, and stays. */
   readonly note?: Note;
 }
 
 /**
- * Brings a former field up to date: where the present value is not what a change made of the former one, it goes back.
+ * Brings a former field up to date: where the present value is not what the change made of the former one, it is copied
+ * back.
  */
 export type Restore =
   | (FieldPair & { readonly kind: "restore"; readonly member: string })
@@ -51,11 +52,11 @@ export type Restore =
       readonly kind: "restoreLinks";
       /** The former field holds a list. */
       readonly list: boolean;
-      /** The collection that the links lead to. */
+      /** The collection to which the links lead. */
       readonly target: string;
     });
 
-/** What a column's values take, from a former field or from its default. */
+/** What a column's values are taken from: a former field or its default. */
 export function columnFills(change: Transition, column: ColumnDefinition): Fill[] {
   const { before, after } = change;
   const from = before.columns.find((each) => each.id === column.id);
@@ -79,7 +80,7 @@ function markOf(member: string): string {
   return OWN_FIELDS.filled.prefix + member;
 }
 
-/** Where a change notes what it brings elsewhere. */
+/** Where a change notes the values that it moves. */
 export function noted(change: Transition, member: string): { readonly note?: Note } {
   if (change.after.storage.adopted !== true) return {};
   const holds = newlyEncrypted(change).includes(member) ? "made" : "former";
@@ -91,15 +92,15 @@ function noteOf(member: string, former: string): string {
   return `${OWN_FIELDS.was.prefix}${member}_${former}`;
 }
 
-/** Notes of the fields from which a change brings values elsewhere. */
+/** Notes of the fields from which a change moves values. */
 export function notesOf(change: Transition): string[] {
   if (change.after.storage.adopted !== true) return [];
   return movedMembers(change).map((member) => noteOf(member, fieldOf(change.before, member)));
 }
 
 /**
- * Defaults that a change writes into fields of an adopted collection that may hold values of others as well. Each is
- * noted beside it until the change is in use, so that it can be taken back.
+ * Defaults that a change writes into fields of an adopted collection that may hold others' values as well. Each is marked
+ * beside it until the change is in use, so that it can be taken back.
  */
 export function markedFills(change: Transition): { readonly field: string; readonly mark: string }[] {
   return change.after.columns
@@ -109,7 +110,7 @@ export function markedFills(change: Transition): { readonly field: string; reado
     );
 }
 
-/** What a relation's links take from a former field. */
+/** What a relation's links are taken from: a former field. */
 export function linkFills(change: Transition, to: RelationDefinition): Fill[] {
   const { before, after } = change;
   const from = before.relations.find((each) => each.id === to.id);

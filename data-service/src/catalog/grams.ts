@@ -1,10 +1,10 @@
-// Searchable columns: which parts of a text are stored beside it, and which a search looks up.
+// Searchable columns: which parts of a text are stored beside it, and which of them a search looks up.
 //
-// Stored are its grams: what stands at each of its letters, five letters long, and the shorter ends. A search looks up
-// what begins with three to five of its letters, so that a part that is rare is read as rarely as it occurs.
+// A text's grams are stored: the five letters that begin at each of its letters, and the shorter ends. A search looks up
+// grams by three to five letters that they begin with, so that a rare part leads to few records.
 //
-// A record without the field is one that nobody has indexed yet, so every search takes it for a candidate: no answer
-// depends on how far filling has come (records/derived/fill-search). That is why a null has an empty list and not nothing.
+// A record without the field has not been indexed yet, so every search takes it for a candidate: no answer depends on how
+// far filling has come (records/derived/fill-search). That is why null has an empty list and not nothing.
 import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";
 import { OWN_FIELDS } from "./own-fields.js";
@@ -13,10 +13,10 @@ const LENGTH = 5;
 /** Shorter pieces occur in too many texts to be worth looking up. */
 const SHORTEST = 3;
 
-/** Beyond this many different ones a text is a candidate of every search; MongoDB indexes 100,000 of a document. */
+/** A text with more different grams is a candidate of every search; MongoDB indexes 100,000 per document. */
 const MOST_STORED = 10_000;
 
-/** Of a long part some are enough: those that overlap are rare together. */
+/** For a long part a few are enough: grams from different places are rare together. */
 const MOST_LOOKED_UP = 4;
 
 /** Stands for every gram. */
@@ -37,7 +37,7 @@ export function isText(column: Pick<Column, "type">): boolean {
   return column.type === "string" || column.type === "text";
 }
 
-/** What is stored beside a value. @param value a text; anything else has no grams that could be told */
+/** What is stored beside a value. @param value a text; anything else has no grams that could be known */
 export function storedGrams(value: unknown): readonly string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== "string") return [ANY_GRAM];
@@ -50,13 +50,13 @@ export function storedGrams(value: unknown): readonly string[] {
   return [...found];
 }
 
-/** What a new record has for its searchable columns, as far as it has no values for them. */
+/** What a new record gets for its searchable columns where it has no values. */
 export function emptyGrams(columns: Iterable<Column>): Readonly<Record<string, readonly string[]>> {
   const searchable = [...columns].filter((column) => column.searchable);
   return Object.fromEntries(searchable.map((column) => [gramField(column), []]));
 }
 
-/** Beginnings of grams that every text with this part in it has, spread over it; none when it is too short. */
+/** Beginnings of grams that every text with this part has, spread over the part; none when it is too short. */
 export function lookedUpGrams(part: string): readonly string[] {
   const letters = Array.from(part, foldLetter);
   const last = Math.max(0, letters.length - LENGTH);
@@ -67,14 +67,14 @@ export function lookedUpGrams(part: string): readonly string[] {
   );
 }
 
-/** As much of it as can stand in a pattern, where that is enough. */
+/** As much of it as can be used in a pattern, if that is enough. */
 function askable(letters: readonly string[]): string {
   const end = letters.findIndex((letter) => letter < " ");
   const beginning = end < 0 ? letters : letters.slice(0, end);
   return beginning.length < SHORTEST ? "" : beginning.join("");
 }
 
-/** At most so many of the items, the first and the last among them. */
+/** At most this many of the items, the first and the last among them. */
 export function spread<Item>(items: readonly Item[], most: number): readonly Item[] {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);

@@ -7,21 +7,21 @@ export interface IndexSpec {
   /** Field and direction, in order. */
   readonly key: readonly (readonly [field: string, direction: 1 | -1])[];
   readonly unique: boolean;
-  /** Only documents that have all of these take part. Null is never stored, so nulls never collide. */
+  /** Only documents that have all of these are in the index. Null is never stored, so nulls never collide. */
   readonly present?: readonly string[];
-  /** Only documents that lack this field take part. */
+  /** Only documents without this field are in the index. */
   readonly absent?: string;
 }
 
-/** MongoDB allows 64 in a collection; a few stay free for what later features need. */
+/** MongoDB allows 64 per collection; a few stay free for later features. */
 export const MAX_INDEXES = 56;
 
 /** Marks the only record of a singleton table. */
 export const SINGLETON_FIELD = OWN_FIELDS.singleton.name;
 
 /**
- * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. Each ends in
- * `_id` where it serves sorting, because `id` closes every sort.
+ * The indexes that contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. An index for
+ * sorting ends in `_id`, because `id` closes every sort.
  */
 export function indexesOf(table: Table): IndexSpec[] {
   const links = [...table.relations.values()].filter((relation) => relation.link.on === "self");
@@ -49,7 +49,7 @@ export function indexesOf(table: Table): IndexSpec[] {
   return withoutRepeats(specs);
 }
 
-/** What a number of children gives the table at the other end, to sort by. */
+/** The index that a number of children gives to the table at the other end, to sort by. */
 export function counterIndex({ column }: Counter): IndexSpec {
   return greatestFirst(column.field);
 }
@@ -63,7 +63,7 @@ function isDate({ type, encrypted }: Column): boolean {
   return (type === "date" || type === "datetime") && !encrypted;
 }
 
-/** A unique index of the living finds no deleted ones, which a delete for good must find too. */
+/** A unique index over living records does not find deleted ones, which a delete for good must find, too. */
 function exclusiveIndexes(table: Table, relation: Relation): IndexSpec[] {
   const unique = uniqueOn(table, [relation.name]);
   return table.deletedAt === undefined ? [unique] : [unique, byLink(relation)];
@@ -84,7 +84,7 @@ function byLink({ link }: Relation): IndexSpec {
   };
 }
 
-/** Children by id, and, where a parent can ask for its children, the newest of them. */
+/** Children by id and, where a parent can ask for its children, the newest of them. */
 function linkIndexes({ createdAt }: Table, relation: Relation): IndexSpec[] {
   const { link, inverse } = relation;
   const byId = byLink(relation);
@@ -99,7 +99,7 @@ function linkIndexes({ createdAt }: Table, relation: Relation): IndexSpec[] {
   return inverse === null ? [byId] : [byId, newest];
 }
 
-/** Lists are asked for newest and most first; in this order `id` closes the sort along the index. */
+/** Lists are usually asked for newest or largest first; in this order `id` closes the sort along the index. */
 function greatestFirst(field: string): IndexSpec {
   return {
     key: [
@@ -110,7 +110,7 @@ function greatestFirst(field: string): IndexSpec {
   };
 }
 
-/** Not ended by `_id`: there are many keys of a record, and whoever searches for rare ones sorts few. */
+/** Does not end in `_id`: a record has many of these keys, and a search for rare ones sorts few. */
 function grams(column: Column): IndexSpec {
   return { key: [[gramField(column), 1]], unique: false };
 }
@@ -120,7 +120,7 @@ function uniqueOn(table: Table, names: readonly string[]): IndexSpec {
   return { key: fields.map((field) => [field, 1]), unique: true, present: fields, ...amongLiving(table) };
 }
 
-/** The values of a deleted record are free for others. */
+/** A deleted record's values are free for others. */
 function amongLiving({ deletedAt }: Table): Pick<IndexSpec, "absent"> {
   return deletedAt === undefined ? {} : { absent: deletedAt.field };
 }
@@ -134,12 +134,12 @@ function declared(table: Table, names: readonly string[]): IndexSpec {
   return { key: closed ? key : [...key, ["_id", 1]], unique: false };
 }
 
-/** What MongoDB tells indexes apart by. Not their names: `a_1_b_1` is that of `a, b` and of a field called `a_1_b`. */
+/** By this MongoDB tells indexes apart. Not by their names: `a_1_b_1` may be `a, b`, or a field called `a_1_b`. */
 export function keyIdentity(key: readonly (readonly [field: string, direction: unknown])[]): string {
   return JSON.stringify(key);
 }
 
-/** The same keys twice would be refused by MongoDB; a unique one serves for both. */
+/** MongoDB refuses the same keys twice; a unique index serves for both. */
 function withoutRepeats(specs: readonly IndexSpec[]): IndexSpec[] {
   const byKey = new Map<string, IndexSpec>();
   for (const spec of specs) {

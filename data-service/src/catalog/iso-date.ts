@@ -1,4 +1,4 @@
-// ISO 8601 text -> Date, strictly: real calendar days only, and a time only with its offset.
+// ISO 8601 text -> Date, strictly: only real calendar days, and a time only with its offset.
 
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i;
@@ -14,8 +14,8 @@ export function parseDay(text: string): Date | undefined {
 }
 
 /**
- * An instant with its offset, to the millisecond; finer fractions are cut. A bare day is its midnight UTC. An offset
- * that leads out of the years 0000 to 9999 makes it undefined: four digits could not write it back.
+ * An instant with its offset, to the millisecond; finer fractions are cut. A date alone is its midnight UTC. Undefined if
+ * the offset leads out of the years 0000 to 9999, which four digits could not write back.
  */
 export function parseInstant(text: string): Date | undefined {
   const match = INSTANT.exec(text);

@@ -1,10 +1,10 @@
-// Gives members that a change added other names where ones that come back need theirs.
+// Renames members that a change added if members that come back need their names.
 import type { TableDefinition } from "./definition.js";
 import { freeMemberName } from "./names.js";
 
 type Members = Pick<TableDefinition, "columns" | "relations">;
 
-/** What a member is called in a table: in its own, or at the other end of a relation. */
+/** A name that a member has in a table: in its own, or at the other end of a relation. */
 interface Claim {
   readonly member: string;
   readonly table: string;
@@ -12,11 +12,11 @@ interface Claim {
 }
 
 /**
- * The members with each name once. What comes back keeps its own; a member that was given another name since it was added
- * has that on purpose, and keeps it too.
+ * The members, with each name used once. A member that comes back keeps its name; a member that was renamed since it was
+ * added got its name on purpose, and keeps it, too.
  * @param own the table's name
  * @param added the members that are new, as they were added
- * @param isTaken has something else this name in the table?
+ * @param isTaken whether something else has this name in the table
  */
 export function makeWay(
   own: string,

@@ -1,16 +1,16 @@
-// What a client wants changed + the definition as it is -> the whole definition the client wants, as JSON.
+// What a client wants to change + the present definition -> the whole definition that the client wants, as JSON.
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { renamedKeys } from "./renamed-keys.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
-/** Set by the service alone; a client that sends a whole record back sends these too. */
+/** Set only by the service; a client that sends a whole record back sends these, too. */
 const SERVICE_KEYS = ["id", "createdAt", "updatedAt", "change"];
 
 /**
- * Keys that are not named stay as they are. A list is the full set: a member with an id is the one that has it, and
- * what it does not name stays; a member without is new, and one that is left out is removed.
+ * Keys that are not named stay as they are. A list is the full set: an entry with an id is that member, and what it does not
+ * name stays; an entry without an id is a new member; and a member that is left out is removed.
  */
 export function mergeDefinition(existing: TableDefinition, patch: JsonObject): JsonObject {
   const given = Object.fromEntries(Object.entries(patch).filter(([key]) => !SERVICE_KEYS.includes(key)));
@@ -28,7 +28,7 @@ export function mergeDefinition(existing: TableDefinition, patch: JsonObject): J
   return merged;
 }
 
-/** A definition as a client would write it, with the ids of its members. */
+/** A definition as a client would write it, with its members' ids. */
 export function definitionJson({ id: _id, storage: _storage, ...plain }: TableDefinition): JsonObject {
   const json: JsonObject = JSON.parse(JSON.stringify(plain));
   return json;

@@ -24,15 +24,15 @@ const RESERVED_PATHS = new Set([
   "types",
 ]);
 
-/** Ids whose address is no record's: `/posts/changes` and `/posts/import` are calls of their own. */
+/** Ids whose address does not lead to a record: `/posts/changes` and `/posts/import` are separate calls. */
 const RESERVED_IDS = new Set(["changes", "import"]);
 
-/** What is wrong with the id that a new record brings, or undefined. @param text the id as an address has it */
+/** What is wrong with the id given for a new record, or undefined. @param text the id as it stands in an address */
 export function idProblem(text: string): string | undefined {
   return RESERVED_IDS.has(text) ? `must not be "${text}", the name of a call; choose another id` : undefined;
 }
 
-/** Members every table has. */
+/** Members that every table has. */
 export const GENERATED_NAMES = ["id", "createdAt", "updatedAt"] as const;
 
 /** What is wrong with a new table's name, or undefined. */
@@ -53,12 +53,12 @@ export function memberNameProblem(name: string): string | undefined {
   }
   if (GENERATED_NAMES.some((generated) => generated === name))
     return `"${name}" exists in every table by itself`;
-  // constructor, toString …: names that every object has would invite confusion in clients.
+  // constructor, toString …: every object has these names, which would confuse clients.
   if (name in {}) return `"${name}" is reserved; choose another name`;
   return undefined;
 }
 
-/** The name followed by the first number that makes it one that nobody has. */
+/** The name followed by the first number that makes it free. */
 export function freeMemberName(wish: string, isTaken: (name: string) => boolean): string {
   for (let count = 2; ; count += 1) {
     const ending = `_${count}`;
@@ -84,7 +84,7 @@ export function fieldProblem(field: string): string | undefined {
   return isOwnField(field) ? "has a name that is kept for the service's own" : undefined;
 }
 
-/** `; did you mean "name"?` when one of the known names is near, else nothing. */
+/** `; did you mean "name"?` when one of the known names is similar, otherwise nothing. */
 export function suggestion(unknown: string, known: Iterable<string>): string {
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
@@ -96,7 +96,7 @@ export function suggestion(unknown: string, known: Iterable<string>): string {
   return near || isSwap(unknown, best) ? `; did you mean "${best.name}"?` : "";
 }
 
-/** Two letters changed places: two edits, but one slip of the fingers. */
+/** Two letters swapped: two edits, but a single slip of the fingers. */
 function isSwap(unknown: string, { name, distance: far }: { name: string; distance: number }): boolean {
   const letters = (text: string): string => [...text.toLowerCase()].toSorted().join("");
   return far === 2 && unknown.length === name.length && letters(unknown) === letters(name);

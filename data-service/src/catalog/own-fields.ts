@@ -1,8 +1,8 @@
-// The fields that the service itself writes beside the members of a record, or reads there. No member lies in one of them:
-// it could be shown and set by clients then. (What is kept beside a rule lies in `svc_permission` alone, which nobody adopts.) Others
-// may begin with an underscore too, in documents of other programs.
+// The fields that the service itself writes or reads beside a record's members. No member is stored in one of them, for
+// clients could then read and set it. (What is kept beside a rule is in `svc_permission` alone, which nobody adopts.) In
+// documents of other programs other fields may begin with an underscore, too.
 
-/** One field, or all that begin alike. */
+/** One field, or all with the same beginning. */
 export type OwnField = { readonly name: string } | { readonly prefix: string };
 
 export const OWN_FIELDS = {
@@ -11,22 +11,22 @@ export const OWN_FIELDS = {
   joined: { prefix: "__" },
   /** The parts of a searchable text. */
   grams: { prefix: "_g_" },
-  /** A number of children, and how often that was changed. */
+  /** A number of children, and how often it was changed. */
   counter: { prefix: "_n_" },
   counterVersion: { prefix: "_v_" },
-  /** The mark of the only record of a singleton. */
+  /** Marks the only record of a singleton. */
   singleton: { name: "_only" },
   /** The number for If-Match. */
   version: { name: "_record_version" },
-  /** How many changes were no request's for this record. */
+  /** How many changes no request for this record has made. */
   moves: { name: "_record_moves" },
-  /** The name of the last change that may be taken back. */
+  /** The name of the last change that may have to be taken back. */
   noted: { name: "_record_noted" },
   /** The name of the request that set a link. */
   moved: { prefix: "_moved_" },
   /** The deletes that are about to take the record. */
   leaving: { name: "_leaving_for" },
-  /** Its last change in the journal. */
+  /** The record's last change in the journal. */
   change: { name: "_change" },
   /** Whose turn it is to change the record. */
   turn: { name: "_turn" },
@@ -36,16 +36,16 @@ export const OWN_FIELDS = {
   /** When it was deleted, and by which act. */
   deletedAt: { name: "_deletedAt" },
   deletion: { name: "_deletion" },
-  /** Of a file: its content, and since when it has that. */
+  /** For a file: its content, and since when it has that. */
   contentKey: { name: "_contentKey" },
   contentAt: { name: "_contentAt" },
 } as const satisfies Readonly<Record<string, OwnField>>;
 
-/** How often a record was changed; not there before the first time. */
+/** How often a record was changed; absent before the first time. */
 export const VERSION_FIELD = OWN_FIELDS.version.name;
 /**
- * How many of those changes no request for the record has made: links that were moved from their other side or let go, and
- * its deletion where it is kept. Not there before the first.
+ * How many of those changes no request for the record has made: links that were moved from their other side or released, and
+ * its deletion where it is kept. Absent before the first.
  */
 export const MOVES_FIELD = OWN_FIELDS.moves.name;
 /** Says whose turn it is to change the record. */

@@ -1,4 +1,4 @@
-// The ids of records as they are read: as text, and as values to ask for again.
+// The ids of records that were read: as text, and as values to ask for again.
 import type { Table } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
 

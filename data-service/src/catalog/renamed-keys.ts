@@ -1,10 +1,10 @@
-// Uniques and indexes name members; when these get other names, or go, the keys follow.
+// Uniques and indexes name members; when members are renamed or removed, these keys follow.
 
 type Keys = readonly (readonly string[])[];
 
 /**
- * Keys with other names in them; a minus before a name stays, and what every table has keeps its name.
- * @param names by former name; undefined for a member that is gone, and so are the keys that name it
+ * Keys with their names replaced; a minus before a name stays, and what every table has keeps its name.
+ * @param names by former name; undefined for a member that is gone, whose keys go with it
  */
 export function renamedKeys(keys: Keys, names: ReadonlyMap<string, string | undefined>): string[][] {
   const rename = (name: string): string | undefined => {

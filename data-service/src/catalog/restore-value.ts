@@ -1,4 +1,4 @@
-// What a former field is to hold again when the change that moved its values is undone. Pure.
+// What a former field should hold again when the change that moved its values is undone. Pure.
 import type { Json } from "@portico/shared/json";
 import { EJSON, serialize } from "bson";
 import { same } from "./canonical.js";
@@ -6,13 +6,13 @@ import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
 import { convertValue } from "./convert.js";
 
-/** Undefined where what is there stays; `value` is undefined where nothing is to be there. */
+/** Undefined if what is there stays; `value` is undefined if the field should be empty. */
 export type Restored = { readonly value: Stored | undefined } | undefined;
 
-/** Decides by the values of the later field and of the former one, and by what was noted of that. */
+/** Decides by the values of the later and the former field, and by what was noted about the latter. */
 export type Restorer = (present: unknown, former: unknown, noted?: unknown) => Restored;
 
-/** Leaves alone what others have written into the former field. @param isOurs by its value and what was noted */
+/** Leaves alone what others have written into the former field. @param isOurs decides by its value and what was noted */
 export function unlessOthers(
   restore: Restorer,
   isOurs: (former: unknown, noted: unknown) => boolean,
@@ -21,8 +21,8 @@ export function unlessOthers(
 }
 
 /**
- * The former value stays where the present one is still what the change made of it, also where it made nothing of it:
- * so nothing is lost that nobody has touched. Everything else was written since, and counts.
+ * The former value stays where the present one is still what the change made of it, even if that was nothing: so nothing is
+ * lost that nobody has touched. Any other value was written since, and counts.
  * @param jsonOf reads a stored value of a column
  * @param store is given what fits the former column
  */
@@ -48,7 +48,7 @@ export function restorer(
   };
 }
 
-/** Is what was noted what the column `now` makes of a former value? @param jsonOf as above */
+/** Is what was noted the same as what the column `now` makes of a former value? @param jsonOf as above */
 export function isMade(
   now: Column,
   then: Column,
@@ -75,9 +75,10 @@ function convert(json: Json, from: Column, to: Column): Stored | undefined {
 /**
  * The same for links.
  * @param isList whether the former field holds a list
- * @param lost links in the former field whose records are gone: that took them from the later field, not somebody's wish
- * @param keepsDeleted the change passed over links to deleted records, and these may live again: any link of the list can
- * be the one that it made
+ * @param lost links in the former field whose records are gone, which is why they are missing in the later field; nobody
+ * removed them on purpose
+ * @param keepsDeleted whether the change passed over links to deleted records, which may live again: then any link of the
+ * list can be the one it made
  */
 export function linkRestorer(isList: boolean, lost: readonly Stored[], keepsDeleted = false): Restorer {
   const gone = new Set(lost.map((id) => linkText([id])));
@@ -94,7 +95,10 @@ export function linkRestorer(isList: boolean, lost: readonly Stored[], keepsDele
   };
 }
 
-/** Are two stored values the same to the letter? Null is none. In BSON, for in Extended JSON other values look like numbers. */
+/**
+ * Are two stored values exactly the same? Null counts as no value. Compared in BSON, because in Extended JSON other values
+ * can look like numbers.
+ */
 export function sameValue(one: unknown, other: unknown): boolean {
   return Buffer.compare(serialize({ value: one ?? null }), serialize({ value: other ?? null })) === 0;
 }
@@ -103,7 +107,7 @@ function isEmpty(stored: unknown): boolean {
   return stored === undefined || stored === null;
 }
 
-/** The links in a field, a list of them or a single one. Ids came from the same database and go back into it. */
+/** The links in a field, whether a list or a single one. The ids came from this database and go back into it. */
 export function linksIn(stored: unknown): Stored[] {
   const list: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
   return list.filter((id): id is Stored => !isEmpty(id));

@@ -8,25 +8,25 @@ import type { Setting } from "./risks.js";
 type Member = ColumnDefinition | RelationDefinition;
 
 /**
- * What stays as it is now: with softDelete switched off deleted records would come alive, and ids and where records lie
- * in a cluster can't be changed back.
+ * These stay as they are: switching softDelete off would bring deleted records to life, and ids and the place of records in
+ * a cluster can't be changed back.
  */
 const KEPT_SETTINGS = ["softDelete", "idType", "shardKey"] as const satisfies readonly Setting[];
 
-/** All others are reverted: one that is new has to be named there, or above. */
+/** All other settings are reverted: a new one has to be named there, or above. */
 type RevertedSettings = Required<Pick<TableDefinition, Exclude<Setting, (typeof KEPT_SETTINGS)[number]>>>;
 
-/** Can a change of this setting not be reverted? @param where as of a step */
+/** Is this a setting whose change can't be reverted? @param where as in a step */
 export function isKeptSetting(where: string): where is Setting {
   return KEPT_SETTINGS.some((each) => each === where);
 }
 
 /**
- * The present definition without one earlier change. What was changed again since stays as it is now; members that the
- * change added stay too, because records may have values in them, but they require none any more, and leave their names
- * to those that come back.
+ * The present definition without one earlier change. Whatever was changed again since stays as it is now. Members that the
+ * change added stay, too, because records may have values in them, but they are no longer required, and they give up their
+ * names to members that come back.
  * @param change the definition before and after the change
- * @param isTaken has another table a member of this name, or gives one to this table?
+ * @param isTaken whether another table has a member of this name, or gives one to this table
  */
 export function revertChange(
   now: TableDefinition,
@@ -44,7 +44,7 @@ export function revertChange(
   const { columns, relations } = makeWay(now.name, back, added, isTaken);
   const pick = <Value>(then: Value, later: Value, current: Value): Value =>
     same(later, current) ? then : current;
-  // By the names that their members have in the end: a member that was renamed since leaves them as they are.
+  // By the names that their members have in the end: a member that was renamed since does not affect them.
   const keys = (of: (table: TableDefinition) => readonly (readonly string[])[]) => {
     const inTheEnd = (table: TableDefinition) =>
       renamedKeys(of(table), namesIn(table, [...columns, ...relations]));
@@ -55,7 +55,7 @@ export function revertChange(
     const { id } = former;
     const [then, later] = [before.storage.fields[id], after.storage.fields[id]];
     const [current, changed] = [memberOf(now, id), memberOf(after, id)];
-    // A field holds what its member's type says, so that the two come back together or not at all.
+    // A field holds what its member's type says, so the two come back together or not at all.
     const isBack = current === undefined || reverted(current, former, changed) !== undefined;
     if (then !== undefined && isBack && (later === undefined || later === fields[id])) fields[id] = then;
   }
@@ -85,7 +85,7 @@ export function revertChange(
   };
 }
 
-/** What the members of a table are called among others of the same ids. */
+/** What a table's members are called among other members with the same ids. */
 function namesIn(table: TableDefinition, members: readonly Member[]): Map<string, string | undefined> {
   const byId = new Map(members.map(({ id, name }) => [id, name]));
   return new Map([...table.columns, ...table.relations].map(({ id, name }) => [name, byId.get(id)]));
@@ -115,15 +115,15 @@ function addedTo<Kind extends Member>(before: readonly Kind[], after: readonly K
   return after.filter(({ id }) => !former.has(id));
 }
 
-/** Records from before it was added may lack a value. With a default none of them does. */
+/** Records from before it was added may lack a value. If it has a default, none of them does. */
 function needsValues(added: Member | undefined): boolean {
   const isFilled = added !== undefined && "default" in added && added.default !== undefined;
   return added?.required === true && !isFilled;
 }
 
 /**
- * A member as it was, by the name it has now if it was renamed since.
- * @param later as the change left it, undefined if it took the member away
+ * A member as it was, under its present name if it was renamed since.
+ * @param later as the change left it; undefined if it took the member away
  * @returns undefined when it was changed again since
  */
 function reverted<Kind extends Member>(

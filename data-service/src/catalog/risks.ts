@@ -4,9 +4,9 @@ import { fieldOf, isFilled, isMoved, isRetargeted, losesOptions, type Transition
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { DELETED_FIELD } from "./soft-delete.js";
 
-/** A question to the data. The step is destructive when there are such records. */
+/** A question to the data. The step is destructive if there are such records. */
 export type Question =
-  /** Records at all, more than `beyond`; `living` of those that are not deleted. */
+  /** More than `beyond` records; for `living`, not counting deleted ones. */
   | { readonly ask: "records" | "living"; readonly beyond: number }
   /** Records with a value in the field. */
   | { readonly ask: "present"; readonly field: string }
@@ -14,7 +14,10 @@ export type Question =
   | { readonly ask: "missing"; readonly field: string }
   /** Records whose list has more than one link. */
   | { readonly ask: "longer"; readonly field: string }
-  /** Records whose value the new type or its values can't hold in full; `cut` where that goes without counting how. */
+  /**
+   * Records whose value the new type, or its list of values, can't hold in full; `cut` where that is accepted without
+   * counting details.
+   */
   | { readonly ask: "unfit" | "cut"; readonly member: string }
   /** Records whose value breaks the new rules. */
   | { readonly ask: "rules"; readonly member: string }
@@ -30,7 +33,7 @@ export interface Risk {
    * as they are, `impossible` means that the data must be put right first, `nonsense` that no confirmation will do.
    */
   readonly confirmed: "lost" | "kept" | "impossible" | "nonsense";
-  /** Said instead where values would be gone altogether, and not only be changed. */
+  /** Said instead where values would be lost altogether, not only changed. */
   readonly whenGone?: Pick<Risk, "why" | "confirmed">;
 }
 
@@ -61,7 +64,7 @@ function isSetting(key: string): key is Setting {
   return Object.hasOwn(SETTING_RISKS, key);
 }
 
-/** In the order in which their changes are told. */
+/** In the order in which their changes are listed. */
 export const SETTINGS: readonly Setting[] = Object.keys(SETTING_RISKS).filter(isSetting);
 
 /** @param key the setting of the table that changes */
@@ -97,7 +100,7 @@ function uniqueKey(table: TableDefinition, names: readonly string[]): string {
   return names.map((name) => fieldNamed(table, name)).join(" ");
 }
 
-/** The storage name of a column, a relation or what every table has. */
+/** The storage name of a column, a relation or something that every table has. */
 function fieldNamed(table: TableDefinition, name: string): string {
   const member = [...table.columns, ...table.relations].find((each) => each.name === name);
   if (member !== undefined) return fieldOf(table, member.id);
@@ -110,7 +113,7 @@ function duplicates(fields: readonly string[], why = SHARED): Risk {
   return { question: { ask: "duplicates", fields }, why, confirmed: "impossible" };
 }
 
-/** Of a column that is added, changed or removed. */
+/** For a column that is added, changed or removed. */
 export function columnRisks(
   change: Transition,
   from: ColumnDefinition | undefined,
@@ -127,7 +130,7 @@ export function columnRisks(
   return risks;
 }
 
-/** What becomes of the values that are there. */
+/** What happens to the existing values. */
 function valueRisks(change: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk[] {
   const risks = isMoved(change, to.id) ? parting(change, to.id) : outsideOptions(from, to);
   const isConverted = from.type !== to.type || !same(from.options, to.options);
@@ -148,7 +151,7 @@ function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
   return [{ question: { ask: "cut", member: to.id }, why, confirmed: "kept" }];
 }
 
-/** Values that are brought into another form. */
+/** Values that are converted. */
 function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
   const isCut = from.type === "datetime" && to.type === "date";
   const unfitting = "have a value that does not fit";
@@ -164,8 +167,8 @@ function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
 }
 
 /**
- * Other programs do not follow a column of an adopted collection to another field: whoever changes it so is to know that
- * there will be two.
+ * Other programs do not follow a column of an adopted collection to another field: whoever makes such a change should know
+ * that there will be two fields.
  */
 function parting({ before, after }: Transition, id: string): Risk[] {
   if (before.storage.adopted !== true) return [];
@@ -176,7 +179,7 @@ function parting({ before, after }: Transition, id: string): Risk[] {
   return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "kept" }];
 }
 
-/** Of a relation that is added, changed or removed. */
+/** For a relation that is added, changed or removed. */
 export function relationRisks(
   change: Transition,
   from: RelationDefinition | undefined,
@@ -205,8 +208,8 @@ export function relationRisks(
 }
 
 /**
- * Of a member that is removed. A list that leaves it out, or has it without its id, was easily meant otherwise. The list
- * may be in a body or in a schema file.
+ * For a member that is removed. A list that leaves it out, or has it without its id, may well have been meant differently.
+ * The list may be in a body or in a schema file.
  */
 function goesWith(kind: Kind, change: Transition, gone: Member): Risk {
   const isReplaced = membersOf(change.after, kind).some(({ name }) => name === gone.name);
@@ -225,7 +228,7 @@ function membersOf({ columns, relations }: TableDefinition, kind: Kind): readonl
   return kind === "column" ? columns : relations;
 }
 
-/** The one new member of the type of the one that goes, if there is just that: it looks like a new name. */
+/** The only new member with the type of the one that goes, if there is just one of each: this looks like a rename. */
 function newNameOf(kind: Kind, { before, after }: Transition, gone: Member): string | undefined {
   const alike = (members: readonly Member[], others: readonly Member[]): Member[] =>
     members.filter(
@@ -240,7 +243,7 @@ function newNameOf(kind: Kind, { before, after }: Transition, gone: Member): str
   return isOnly ? added?.name : undefined;
 }
 
-/** Does a member go whose place another one seems to take under a new name? */
+/** Is a member removed whose place another one seems to take under a new name? */
 export function looksRenamed(change: Transition): boolean {
   return (["column", "relation"] as const).some((kind) => {
     const kept = new Set(membersOf(change.after, kind).map(({ id }) => id));
@@ -262,7 +265,7 @@ function missing(field: string): Risk {
   return { question: { ask: "missing", field }, why, confirmed: "kept" };
 }
 
-/** Every value that the old rules let pass is let pass by the new ones. */
+/** The new rules accept every value that the old ones did. */
 function isLooser(from: RulesDefinition, to: RulesDefinition): boolean {
   const atLeast = (key: "minLength" | "minItems") => (to[key] ?? 0) <= (from[key] ?? 0);
   const atMost = (key: "maxLength" | "maxItems") =>

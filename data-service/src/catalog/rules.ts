@@ -3,12 +3,12 @@ import { RE2JS } from "re2js";
 import type { Rules } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 
-/** Nobody sees these; the two joiners of Persian and Indic scripts are not among them. */
+/** Invisible characters; the two joiners of Persian and Indic scripts are not among them. */
 const UNSEEN = String.raw`\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff`;
 /** One label of a domain, in any script: the mail server knows whether it exists. */
 const LABEL = String.raw`(?!-)[^\s${UNSEEN}@.]+(?<!-)`;
 const EMAIL = new RegExp(String.raw`^[^\s${UNSEEN}@"(),:;<>[\]\\]{1,64}@${LABEL}(?:\.${LABEL})+$`, "u");
-/** What the parser would repair, as browsers do with what somebody types, is no address yet. */
+/** A text that the parser would repair, as browsers do with what somebody types, is not a valid address. */
 const HTTP_URL = /^https?:\/\/[^\s\p{Cc}/\\?#][^\s\p{Cc}\\]*$/iu;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -18,12 +18,12 @@ const FORMATS = {
   uuid: (text: string) => UUID.test(text),
 };
 
-/** Of a text that is too long, so many characters are still looked at, so that all that is wrong with it is told. */
+/** How much of a text is checked even if it is too long, so that everything wrong with it is reported. */
 const MOST_LOOKED_AT = 1_000;
 
 const patterns = new Map<string, RE2JS>();
 
-/** RE2 runs in linear time, so an owner's pattern can't stall the service. Compiled once per pattern. */
+/** RE2 runs in linear time, so an owner's pattern can't stall the service. Each pattern is compiled once. */
 function matches(pattern: string, text: string): boolean {
   let compiled = patterns.get(pattern);
   if (compiled === undefined) {
@@ -57,7 +57,7 @@ function* brokenByText(rules: Rules, text: string): Iterable<string> {
   const length = text.length > maxLength || text.length < 2 * minLength ? [...text].length : text.length;
   if (length < minLength) yield `must have at least ${minLength} characters`;
   if (length > maxLength) yield `must have at most ${maxLength} characters`;
-  // In linear time a pattern still takes seconds for a megabyte: what is refused anyway is not looked at further.
+  // Even in linear time a pattern takes seconds for a megabyte: a text that is refused anyway is not checked further.
   if (length > Math.max(maxLength, MOST_LOOKED_AT)) return;
   if (pattern !== undefined && !matches(pattern, text)) yield `must match the pattern ${pattern}`;
   if (format !== undefined && !FORMATS[format](text)) yield `must be a valid ${format}`;

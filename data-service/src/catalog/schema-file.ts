@@ -1,4 +1,4 @@
-// Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
+// Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the existing tables, and written.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { TABLE_KEYS } from "./check-definition.js";
 import { linkField } from "./check-storage.js";
@@ -8,7 +8,7 @@ import { definitionJson } from "./merge-definition.js";
 /** A table of a schema file. Whatever it leaves out has its default. */
 export interface FileTable {
   readonly name: string;
-  /** The table's id, where the file has one: then a table is the same under another name. */
+  /** The table's id, if the file has one: it stays the same table under another name. */
   readonly id: string | undefined;
   readonly json: JsonObject;
 }
@@ -50,8 +50,8 @@ function parse(text: string): Json | undefined {
 }
 
 /**
- * The table that a file's table describes: by its id, else by its name, unless another table of the file is that one by
- * its id.
+ * The table that a file's table describes: by its id, otherwise by its name, unless another table of the file is that table
+ * by its id.
  */
 export function matchTable(
   { id, name }: FileTable,
@@ -72,8 +72,8 @@ const COLUMN_KEYS = [
 const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "description"];
 
 /**
- * The body of the change that makes a table what the file says: the file is the whole truth, so what it leaves out is
- * named as null, and its members get the ids of the table's members, by id, else by name.
+ * The body of the change that makes a table what the file says. The file is the whole truth, so whatever it leaves out is
+ * set to null, and its members get the ids of the table's members: by id, otherwise by name.
  */
 export function changeBody(table: FileTable, existing: TableDefinition): JsonObject {
   const { id: _id, ...json } = table.json;
@@ -110,7 +110,7 @@ function withIds(
   });
 }
 
-/** Definitions as the text of a schema file, without what is a default anyway. */
+/** Definitions as the text of a schema file, without values that are the defaults. */
 export function writeSchemaFile(definitions: readonly TableDefinition[]): string {
   const tables = definitions
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -118,7 +118,7 @@ export function writeSchemaFile(definitions: readonly TableDefinition[]): string
   return `${JSON.stringify({ tables }, null, 2)}\n`;
 }
 
-/** A definition with what a schema file must say of data that was there before: its collection and its fields. */
+/** A definition with what a schema file must say about data that existed before: its collection and its fields. */
 function fileJson(definition: TableDefinition): JsonObject {
   const { name, ...json } = definitionJson(definition);
   const { storage } = definition;
@@ -165,7 +165,7 @@ function short(json: JsonObject): JsonObject {
     (value === false && FLAGS.includes(key)) ||
     (key === "idType" && value === "objectId") ||
     (key === "onDelete" && value === "SET NULL") ||
-    // The default of a column may well be an empty list.
+    // A column's default may well be an empty list.
     (isArray(value) && value.length === 0 && key !== "default");
   const kept = Object.entries(json).filter((entry) => !isDefault(entry));
   return Object.fromEntries(

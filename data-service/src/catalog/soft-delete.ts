@@ -5,8 +5,8 @@ import { OWN_FIELDS } from "./own-fields.js";
 export const DELETED_FIELD = OWN_FIELDS.deletedAt.name;
 
 /**
- * The act that deleted it, the same in all that went with one record. A living record has one while such an act, or its
- * restoration, is under way: whoever finds it after a crash goes on with that act.
+ * The act that deleted it, the same in all records that were deleted together. A living record has one while such an act, or
+ * its undoing, is under way: whoever finds it after a crash goes on with that act.
  */
 export const DELETION_FIELD = OWN_FIELDS.deletion.name;
 

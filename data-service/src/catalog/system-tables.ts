@@ -161,13 +161,14 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("isEnabled", "boolean", { required: true, default: true }),
         column("description", "text"),
       ],
-      // A rule without a role applies to everyone: the rules of a role must be deleted with it, never become that.
+      // A rule without a role applies to everybody: so a role's rules must be deleted with it, and never turn into such
+      // rules.
       relations: [toOne("role", names.roles, "CASCADE")],
     }),
     systemTable(names.audit, {
       columns: [
         column("event", "string"),
-        // No relation: the log must say who it was after the user has gone.
+        // Not a relation: the log must still say who it was when the user is gone.
         column("userId", "objectId"),
         column("address", "string"),
         column("origin", "string"),
@@ -188,7 +189,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
 
 const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 
-/** Kept for programs that run handlers of their own; nothing in this service ever does. */
+/** Kept for programs that run handlers of their own; nothing in this service runs them. */
 function routeHandlerTable(names: SystemTableNames): SystemTableDefinition {
   return systemTable(names.routeHandlers, {
     description:

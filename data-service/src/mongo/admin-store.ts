@@ -1,4 +1,5 @@
-// Who is left when a root admin goes: asked in a turn that every record has which the answer rests on (see lock).
+// Which root admins are left when one goes. Every record on which the answer rests has the turn in which it is asked (see
+// lock).
 import { type Db, ObjectId } from "mongodb";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";

@@ -1,4 +1,4 @@
-// API tokens in `_api_tokens`, by the SHA-256 of their text: no table, so no route of the API reaches them.
+// API tokens in `_api_tokens`, by the SHA-256 of their text. It is no table, so no route of the API reaches them.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { ApiToken } from "../auth/api-token.js";
 import type { ApiTokenCacheDeps } from "../auth/api-token-cache.js";
@@ -57,7 +57,7 @@ export function makeApiTokenStore(db: Db): ApiTokenStore {
   };
 }
 
-/** @returns undefined for what is no id of a token */
+/** @returns undefined for something that can't be a token's id */
 function ownToken(userId: string, id: string): { _id: ObjectId; userId: ObjectId } | undefined {
   if (!/^[0-9a-f]{24}$/.test(id)) return undefined;
   return { _id: ObjectId.createFromHexString(id), userId: ObjectId.createFromHexString(userId) };

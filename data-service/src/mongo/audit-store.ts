@@ -33,7 +33,7 @@ function toDocument({ event, userId, details, at, client }: AuditEntry): Documen
     userId: userId === undefined ? undefined : ObjectId.createFromHexString(userId),
     details,
   };
-  // Null is never stored: what is not known is left out.
+  // Null is never stored: unknown facts are left out.
   const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
   return { ...Object.fromEntries(known), createdAt: at, updatedAt: at };
 }

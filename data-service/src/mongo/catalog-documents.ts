@@ -1,26 +1,26 @@
-// Where the definitions of tables are stored: in use in `svc_table`, being made in `_making`, as changes bring them in
-// `_changes`. A number counts all changes, in one document with the lock that lets one change at a time be made.
+// Where table definitions are stored: in use in `svc_table`, being made in `_making`, in changes in `_changes`. A number
+// counts all changes, in one document with the lock that lets only one change be made at a time.
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { ChangeDocument } from "./change-store.js";
 
-/** A definition as stored: the record `svc_table` serves, plus what is ours. */
+/** A definition as stored: the record that `svc_table` shows, plus our own fields. */
 export interface TableDocument extends Omit<TableDefinition, "id"> {
   _id: ObjectId;
   createdAt: Date;
   updatedAt: Date;
   /**
-   * The number of the change that it was put into use by; none for a table that was never changed. It lies where records
-   * have their versions, so that it is the version in the ETag of a table.
+   * The number of the change that put it into use; absent for a table that was never changed. It is stored where records
+   * have their versions, so it is the version in a table's ETag.
    */
   [VERSION_FIELD]?: number;
   /** How far the latest change is, or how it ended. */
   change?: ChangeProgress;
 }
 
-/** What `svc_table` shows of a change. */
+/** What `svc_table` shows about a change. */
 export interface ChangeProgress {
   readonly id: string;
   readonly state: "running" | "done" | "failed";
@@ -31,11 +31,11 @@ export interface ChangeProgress {
   readonly finishedAt: Date | null;
   /** Why it failed. */
   readonly problem: string | null;
-  /** Confirms what it would cost, where it failed for want of that. */
+  /** Confirms what the change would cost, if it failed for lack of a confirmation. */
   readonly confirmHash?: string;
 }
 
-/** A table until its collection and indexes are there; it does not exist for anyone yet, but its name is taken. */
+/** A table whose collection and indexes are still being made: it does not exist for anybody yet, but its name is taken. */
 export interface MakingDocument {
   /** The table's name. */
   _id: string;
@@ -48,8 +48,8 @@ export interface VersionDocument {
   _id: "catalog";
   version: number;
   /**
-   * The new table, or the change of tables, that the latest number puts into use. Both change in one write, so that
-   * nobody sees the one without the other; carrying it over into `svc_table` comes after, by whoever comes first.
+   * The new table, or the change of tables, that the latest number puts into use. Both are set in one write, so that nobody
+   * sees one without the other; the first instance that comes along then copies it into `svc_table`.
    */
   latest?: Latest;
   /** The change that is being made, and the instance that makes it. No other change begins meanwhile. */

@@ -14,14 +14,14 @@ import {
 import { isDuplicate } from "./driver-errors.js";
 import { IS_DEFINITION, settle } from "./settle-catalog.js";
 
-/** The number of changes so far, and what goes with it. */
+/** The number of changes so far, and what belongs to it. */
 export interface CatalogState {
   readonly version: number;
   readonly changing: readonly string[];
   readonly change?: LatestChange;
 }
 
-/** A table that is not there yet. */
+/** A table that does not exist yet. */
 export interface Making {
   readonly definition: TableDefinition;
   /** The instance that makes it, and since when. */
@@ -39,19 +39,21 @@ export interface CatalogStore {
   making(): Promise<Making[]>;
   /** Reserves the name; false when somebody else is making a table of this name. */
   reserve(definition: TableDefinition, maker: Noted): Promise<boolean>;
-  /** Takes the making of a table over. @returns false when somebody else was faster, or it has ended */
+  /** Takes over the making of a table. @returns false when somebody else was faster, or it has ended */
   takeOver(making: Making, instance: string): Promise<boolean>;
   /** Is the name still reserved for this table, by this instance? */
   isMaking(table: Pick<TableDefinition, "id" | "name">, instance: string): Promise<boolean>;
-  /** Puts a reserved table into use if no other change came in between since `seen`. */
+  /** Puts a reserved table into use, unless another change came after `seen`. */
   publish(table: Pick<TableDefinition, "id" | "name">, seen: number): Promise<boolean>;
-  /** Gives a reservation of this instance up. */
+  /** Gives up a reservation of this instance. */
   release(table: Pick<TableDefinition, "id" | "name">, instance: string): Promise<void>;
-  /** Numbers of children that were being counted can be asked now. @param members ids of relations of the table */
+  /**
+   * From now on the numbers of children that were being counted can be used. @param members ids of relations of the table
+   */
   built(table: string, members: readonly string[]): Promise<void>;
   /** Shows in `svc_table` how far a change is. */
   report(table: string, progress: ChangeProgress): Promise<void>;
-  /** Shows that a change failed which was announced, and of which nothing else is known. */
+  /** Shows that a change failed which was announced, and about which nothing else is known. */
   reportLost(change: string, end: Pick<ChangeProgress, "finishedAt" | "problem">): Promise<void>;
 }
 
@@ -99,7 +101,7 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       return true;
     },
     async takeOver({ definition, maker }, instance) {
-      // Earlier versions did not say whose it is.
+      // Earlier versions did not note whose it is.
       const by = maker.instance === "" ? { $exists: false } : maker.instance;
       const reserved = { ...reservationOf(definition), by };
       return (await making.updateOne(reserved, { $set: { by: instance } })).matchedCount === 1;
@@ -108,7 +110,7 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       return (await making.findOne({ ...reservationOf(table), by })) !== null;
     },
     async release(table, by) {
-      // What is published already must not lose the definition it is to be carried over from.
+      // A table that is already published must not lose the definition that is still to be copied.
       await settle(collections);
       await making.deleteOne({ ...reservationOf(table), by });
     },
@@ -132,15 +134,12 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
   };
 }
 
-/** The name may be reserved for another table by now. */
+/** The name may now be reserved for another table. */
 function reservationOf({ id, name }: Pick<TableDefinition, "id" | "name">) {
   return { _id: name, "table._id": ObjectId.createFromHexString(id) };
 }
 
-/**
- * @returns whether `seen` was still the number of changes, nothing was left to be carried over, and nobody held the
- * lock
- */
+/** @returns whether `seen` was still the number of changes, nothing was left to be copied, and nobody held the lock */
 async function advance(
   versions: Collection<VersionDocument>,
   seen: number,
@@ -162,7 +161,7 @@ async function advance(
   return result.modifiedCount === 1;
 }
 
-/** Of a document only what belongs to a definition: other fields must not get into the next one. */
+/** Only the fields of a document that belong to a definition: others must not get into the next one. */
 function toDefinition(document: TableDocument): TableDefinition {
   const { _id, name, description, singleton, changes, history, softDelete, shardKey, idType } = document;
   const { columns, relations, uniques, indexes, storage } = document;

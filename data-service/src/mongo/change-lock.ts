@@ -1,4 +1,4 @@
-// One change of tables at a time, whoever makes it: who does, and when it is in use.
+// One change of tables at a time, whoever makes it: who is making it, and when it is in use.
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId, type UpdateFilter } from "mongodb";
 import { systemTableNames } from "../catalog/system-tables.js";
@@ -16,24 +16,24 @@ export interface ChangeLock {
   take(holder: Holder): Promise<boolean>;
   /** Who holds the lock. */
   holder(): Promise<(Holder & { readonly published: boolean }) | undefined>;
-  /** Is it still this holder's? One that was stopped for long may have lost it. */
+  /** Does this holder still have it? One that was suspended for long may have lost it. */
   isHeld(holder: Holder): Promise<boolean>;
-  /** To be asked before anything is taken away. @throws AppError when another instance has ended the change */
+  /** Call this before anything is taken away. @throws AppError when another instance has ended the change */
   requireHeld(holder: Holder): Promise<void>;
   /** Takes the lock over from an instance that is gone; false when somebody else was faster. */
   takeOver(from: Holder, instance: string): Promise<boolean>;
-  /** Asks everybody to leave the records of a table alone. @returns the number by which it is seen */
+  /** Asks everybody to leave a table's records alone. @returns the number by which this is noticed */
   freeze(holder: Holder, table: string): Promise<number>;
   /**
-   * Puts a change into use, and lets records be written again; those of permission rules once these follow.
-   * @returns the number by which it is seen
+   * Puts a change into use, and lets records be written again; permission rules only once they follow.
+   * @returns the number by which this is noticed
    */
   publish(holder: Holder): Promise<number>;
-  /** Do the permission rules follow the change? Those that were written since then are by its names already. */
+  /** Do the permission rules follow the change? Rules that were written since already use its names. */
   isFollowed(holder: Holder): Promise<boolean>;
-  /** The permission rules follow the change: they can be written again. */
+  /** The permission rules follow the change now, so they can be written again. */
   followed(holder: Holder): Promise<void>;
-  /** Gives the lock back, and with it a freeze that is still on. */
+  /** Gives the lock back, and ends a freeze that is still on. */
   release(holder: Holder): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export function makeChangeLock(db: Db, systemTablePrefix: string): ChangeLock {
       const id = ObjectId.createFromHexString(holder.change);
       await advanceLocked(versions, holder, {
         $inc: { version: 1 },
-        // Whole: an earlier version, which noted no change here, may have published it.
+        // The whole object: an earlier version, which noted no change here, may have published it.
         $set: { change: { id, isFollowed: true } },
         $unset: { changing: "" },
       });
@@ -118,7 +118,7 @@ async function advanceLocked(
   return state.version;
 }
 
-/** Happens only to an instance that was considered dead. */
+/** Only for an instance that was considered dead. */
 export function lockLost(): AppError {
   return new AppError("CONFLICT", "Another instance has ended this change; try again.");
 }

@@ -1,4 +1,4 @@
-// What was changed in tables, and what was there before: `_changes`, from the beginning of a change until the values it
+// What was changed in tables, and what was there before: `_changes`, from the beginning of a change until the values that it
 // removed are deleted.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
@@ -6,23 +6,26 @@ import type { TableDefinition } from "../catalog/definition.js";
 /** A change of tables. */
 export interface TableChange {
   readonly id: string;
-  /** The table it was asked of. */
+  /** The id of the table whose change was asked for. */
   readonly table: string;
-  /** Definitions as they were: its own, but for a table that comes back, and those that follow its name. */
+  /** Definitions as they were: the table's own, unless it comes back, and those of tables that follow its new name. */
   readonly before: readonly TableDefinition[];
   /** Definitions as they are to be. */
   readonly after: readonly TableDefinition[];
-  /** The tables that relations in them led to, name -> id; earlier versions noted none. */
+  /** The tables that their relations led to, name -> id; earlier versions noted none. */
   readonly targets?: Readonly<Record<string, string>>;
-  /** Ids of tables that go. */
+  /** Ids of tables that are removed. */
   readonly removed: readonly string[];
   /** It took something away that `undo` can bring back. */
   readonly undoable: boolean;
   /** The change that this one undoes. */
   readonly undoes: string | null;
-  /** What it has moved in adopted documents is noted in them; earlier versions noted nothing. */
+  /** Whatever it has moved in adopted documents is noted in them; earlier versions noted nothing. */
   readonly isNoted?: boolean;
-  /** Of the catalog that it was made by: grows from change to change, whoever makes them; earlier versions noted none. */
+  /**
+   * The version of the catalog by which it was made: grows from change to change, whoever makes them; earlier versions noted
+   * none.
+   */
   readonly version?: number;
   readonly at: Date;
 }
@@ -30,24 +33,24 @@ export interface TableChange {
 export interface ChangeDocument extends Omit<TableChange, "id"> {
   _id: ObjectId;
   /**
-   * `preparing`: nobody sees it, and after a crash it is given up. `done`: it is in use. `undone`: and was brought back.
-   * `sweeping`: what it took away is being removed for good.
+   * `preparing`: nobody sees it yet, and after a crash it is given up. `done`: it is in use. `undone`: it was in use and was
+   * undone. `sweeping`: what it took away is being removed for good.
    */
   state: "preparing" | "done" | "undone" | "sweeping";
-  /** When the sweeping began, by the clock of whoever sweeps. */
+  /** When the sweeping began, by the clock of the instance that sweeps. */
   sweptAt?: Date;
 }
 
-/** Ids are made before the lock is waited for, by clocks of their own. */
+/** Ids are made before the lock is waited for, by different clocks. */
 const LAST_FIRST = { version: -1, _id: -1 } as const;
 
-/** What has been swept for so long was left by an instance that is gone. */
+/** A sweep that has taken this long was left by an instance that is gone. */
 const SWEEPING_MS = 60 * 60 * 1000;
 
 export interface ChangeStore {
   /** Notes a change before anything of it is written. */
   begin(change: TableChange): Promise<void>;
-  /** The change that a lock names; none when its making had only begun. */
+  /** The change that a lock names; undefined when it had hardly begun. */
   find(id: string): Promise<TableChange | undefined>;
   /** Notes that a change is in use, and that the one it undoes is undone. */
   finish(change: Pick<TableChange, "id" | "undoes">): Promise<void>;
@@ -55,17 +58,17 @@ export interface ChangeStore {
   forget(id: string): Promise<void>;
   /** The change of a table that was made last since `since` that can be undone. */
   lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
-  /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
+  /** Notes that nothing of a change can be undone any more; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
-  /** Fields in which a member of a table has lain before changes that are not swept up yet. */
+  /** Fields in which a member's values were before changes that have not been swept yet. */
   formerFields(table: string, member: string): Promise<string[]>;
   /** Is a table that was deleted kept for an undo? */
   keepsTable(table: string): Promise<boolean>;
-  /** Is the collection kept for a deleted table? One that was adopted is there for others, with that table or without. */
+  /** Is the collection kept for a deleted table? An adopted one is there for others, with or without that table. */
   keepsCollection(collection: string): Promise<boolean>;
   /**
-   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping began so long ago that
-   * it was interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
+   * Takes one change from before `until` whose remains should be swept, or one whose sweeping began so long ago that it was
+   * interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
    */
   takeForSweeping(until: Date, now: Date): Promise<TableChange | undefined>;
 }
@@ -87,7 +90,7 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async finish({ id, undoes }) {
       if (undoes !== null) await changes.updateOne(byId(undoes), { $set: { state: "undone" } });
-      // Whoever is late here does not bring back what was undone meanwhile.
+      // A process that is late here must not bring back what was undone meanwhile.
       await changes.updateOne({ ...byId(id), state: "preparing" }, { $set: { state: "done" } });
     },
     async forget(id) {
@@ -112,7 +115,7 @@ export function makeChangeStore(db: Db): ChangeStore {
       return (await changes.findOne({ removed: table, state: { $ne: "undone" } })) !== null;
     },
     async keepsCollection(collection) {
-      // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.
+      // Also by a deletion that has yet to be tidied up: its table must not be seen any more.
       const before = { $elemMatch: { "storage.collection": collection, "storage.adopted": { $ne: true } } };
       return (await changes.findOne({ removed: { $ne: [] }, before, state: { $ne: "undone" } })) !== null;
     },

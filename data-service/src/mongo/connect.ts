@@ -1,4 +1,4 @@
-// An address -> a connected database. Nothing else knows which engine runs.
+// An address -> a connected database. Nothing else knows which engine is running.
 import { ConfigError } from "@portico/shared/env";
 import {
   type Db,
@@ -15,37 +15,37 @@ import { isMongos } from "./sharding.js";
 export interface Store {
   client: MongoClient;
   db: Db;
-  /** Learned from the server: a replica set or a sharded cluster with sessions. The embedded engine has none. */
+  /** Learned from the server: a replica set or sharded cluster with sessions. The embedded engine has no transactions. */
   transactions: boolean;
   /** A replica set or a sharded cluster, not a server alone. */
   cluster: boolean;
-  /** Does it answer, however much there is to do? */
+  /** Does it answer, however much it has to do? */
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 type WatchClient = (client: MongoClient) => void;
 
-/** What an address may choose otherwise (`?maxPoolSize=200`). */
+/** Options that an address may override (`?maxPoolSize=200`). */
 const DEFAULTS = {
   appName: "portico",
   serverSelectionTimeoutMS: 5_000,
   connectTimeoutMS: 5_000,
   maxPoolSize: 50,
   maxIdleTimeMS: 300_000,
-  // Less than a client waits; without it a request would wait for a free connection for ever.
+  // Less than a client waits; without it, a request would wait forever for a free connection.
   waitQueueTimeoutMS: 2_000,
 } as const satisfies MongoClientOptions;
 
 const AUTHENTICATION_FAILED = [18, 8000];
 
-/** MongoDB 6.0. Pipelines use `$documents`, which came with 5.1, and no 5.x is kept up any more. */
+/** MongoDB 6.0. Pipelines use `$documents`, which came with 5.1, and no 5.x is maintained any more. */
 const OLDEST_WIRE_VERSION = 17;
 
 /**
  * Connects to the database that MONGODB_URL names, opening the embedded engine for `mongodb_embedded://`.
  * @param mongodbUrl what it says, or what was opened for it, which is closed with the store
- * @param options what a test wants otherwise
+ * @param options what a test sets differently
  * @param watch gets the client before it connects, to listen to its events
  * @throws ConfigError (EngineError is one) with one clear sentence when nothing answers there
  */
@@ -99,11 +99,12 @@ function closingAddress(store: Store, address: OpenAddress): Store {
   };
 }
 
-/** What correctness rests on, for the server that gave this answer to `hello`. */
+/** What correctness depends on, for the server that gave this answer to `hello`. */
 export function promises(hello: Document): DbOptions {
   return {
-    // An answered write is on disk, on most members. A server alone is asked with `w: 1`: for "majority" it leaves
-    // being on disk to the replication it hasn't got, and the embedded engine then loses answered writes to kill -9.
+    // An answered write is on disk, on most members. A standalone server is asked with `w: 1`: for "majority" it relies on
+    // replication, which it hasn't got, to bring writes to disk, and the embedded engine then loses answered writes to kill
+    // -9.
     writeConcern: { w: isCluster(hello) ? "majority" : 1, journal: true },
     // A token or a rule that was just changed must be seen by the next read.
     readPreference: "primary",
@@ -137,7 +138,7 @@ function optionsFor(url: string, options: MongoClientOptions): MongoClientOption
   return { ...defaultsFor(url), ...options };
 }
 
-/** Options given to the driver win over the address, so a default that the address sets is left out. */
+/** Options given to the driver override the address, so a default that the address sets is left out. */
 function defaultsFor(url: string): MongoClientOptions {
   const query = new URLSearchParams(url.split("?")[1] ?? "");
   const chosen = new Set([...query.keys()].map((name) => name.toLowerCase()));

@@ -1,15 +1,17 @@
-// Which contents are bytes of a file or of a picture made from it, and which are being added or removed.
+// Which contents are the bytes of a file or of a picture made from it, and which are being added or removed.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_KEY } from "../catalog/own-fields.js";
 
-/** A content that no record may name yet, or none any more. Whoever works on it renews its lease. */
+/** A content that no record may name yet, or any more. Whoever works on it renews its lease. */
 interface PendingDocument {
   readonly _id: string;
   readonly leaseUntil: Date;
-  /** Who works on it, each with a name of its own: the note stays until the last of them has done. */
+  /** Who works on it, each under a separate name: the note stays until the last of them has finished. */
   readonly by?: readonly string[];
-  /** A sweep has given up whoever worked on it: no record may come to name it any more, but for one under way. */
+  /**
+   * A sweep has given up whoever worked on it: no record may begin to name it, except in a write that is already under way.
+   */
   readonly taken?: boolean;
 }
 
@@ -17,7 +19,7 @@ interface PendingDocument {
 export interface Variant {
   /** The content it was made from. */
   readonly content: string;
-  /** How: see image-parameters. */
+  /** How it was made: see image-parameters. */
   readonly name: string;
   /** Its own content. */
   readonly key: string;
@@ -37,13 +39,13 @@ interface FileDocument {
 
 export type ContentLedger = ReturnType<typeof makeContentLedger>;
 
-/** @param fileCollection where the records of files lie */
+/** @param fileCollection the collection with the records of files */
 export function makeContentLedger(db: Db, fileCollection: string) {
   const pending = db.collection<PendingDocument>("_content_pending");
   const variants = variantCollection(db);
   const files = db.collection<FileDocument>(fileCollection);
   return {
-    /** Notes that the fate of these contents is open. A sweep that decides meanwhile leaves the note. */
+    /** Notes that the fate of these contents is undecided. A sweep that decides meanwhile leaves the note. */
     async open(keys: readonly string[], by: string, leaseUntil: Date): Promise<void> {
       const update = { $set: { leaseUntil }, $addToSet: { by }, $unset: { taken: true } } as const;
       const notes = keys.map((_id) => ({ updateOne: { filter: { _id }, update, upsert: true } }));
@@ -54,25 +56,25 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       const ours = { _id: { $in: [...keys] }, taken: { $ne: true } };
       return (await pending.updateMany(ours, { $set: { leaseUntil } })).matchedCount;
     },
-    /** The fate is decided, as far as it was open because of this one. */
+    /** Its fate is decided, as far as it depended on this work. */
     async close(key: string, by: string): Promise<void> {
       const { deletedCount } = await pending.deleteOne({ _id: key, by: [by] });
       if (deletedCount === 1) return;
       await pending.updateOne({ _id: key }, { $pull: { by } });
-      // The others may have done at the same time.
+      // The others may have finished at the same time.
       await pending.deleteOne({ _id: key, by: [] });
     },
     /** A sweep has decided. */
     async closeTaken(key: string): Promise<void> {
       await pending.deleteOne({ _id: key, taken: true });
     },
-    /** One whose lease has run out, for whoever asks first. @returns whether it had been taken before */
+    /** One whose lease has run out; the first to ask gets it. @returns whether it had been taken before */
     async take(now: Date, leaseUntil: Date): Promise<{ key: string; again: boolean } | undefined> {
       const lapsed = { leaseUntil: { $lte: now } };
       const found = await pending.findOneAndUpdate(lapsed, { $set: { leaseUntil, taken: true } });
       return found === null ? undefined : { key: found._id, again: found.taken === true };
     },
-    /** No other process is there: what is open was left by one that is gone. */
+    /** There is no other process: whatever is undecided was left by one that is gone. */
     async lapse(): Promise<void> {
       await pending.updateMany({}, { $set: { leaseUntil: new Date(0), taken: true } });
     },
@@ -84,7 +86,7 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       ]);
       return file !== null || variant !== null;
     },
-    /** The contents of those of these files that are there. @param ids as they are stored */
+    /** The contents of those of these files that exist. @param ids as they are stored */
     async keysOf(ids: readonly Stored[]): Promise<string[]> {
       const chosen = ids.map((id) => ObjectId.createFromHexString(String(id)));
       const found = await files
@@ -96,7 +98,7 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       const found = await variants.findOne({ _id: { content, name } });
       return found === null ? undefined : toVariant(found);
     },
-    /** @returns false when there is one already */
+    /** @returns false when there already is one */
     async addVariant({ content, name, key, mimetype, size }: Variant, createdAt: Date): Promise<boolean> {
       const result = await variants.updateOne(
         { _id: { content, name } },
@@ -105,7 +107,7 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       );
       return result.upsertedCount === 1;
     },
-    /** All but the newest of a content. */
+    /** All but the newest variants of a content. */
     async oldVariants(content: string, keep: number): Promise<Variant[]> {
       const found = await variants.find({ content }).sort({ createdAt: -1 }).skip(keep).toArray();
       return found.map(toVariant);

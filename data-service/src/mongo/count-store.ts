@@ -1,8 +1,8 @@
 // The numbers of children that counted relations keep in their parents' documents (docs/decisions/004-counters.md).
 //
-// A mark is written before the children change and removed after the numbers have. Whatever a crash interrupts
-// leaves its mark behind, and the parents it names are counted again. Nobody passes over a mark but by abandoning it: so
-// whoever made it, and was only slow, learns of it.
+// A mark is written before the children change and removed after the numbers have changed. Whatever a crash interrupts
+// leaves its mark behind, and the parents that it names are counted again. Nobody may ignore a mark without abandoning it,
+// so a process that made it and was only slow finds out.
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, ObjectId } from "mongodb";
 import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -18,7 +18,7 @@ export interface Counted {
   readonly id: Stored;
 }
 
-/** By how much a number changes. */
+/** How much a number changes. */
 export interface Delta extends Counted {
   readonly by: number;
 }
@@ -32,24 +32,24 @@ export interface Mark {
 interface MarkDocument {
   _id: ObjectId;
   at: Date;
-  /** The process that made it; an earlier version did not say. */
+  /** The process that made it; earlier versions did not say. */
   instance?: string;
   parents: { counter: string; id: Stored }[];
-  /** The change is waited for no more, and the parents are to be counted. */
+  /** Nobody waits for the change any more, and the parents must be counted. */
   abandoned?: true;
-  /** Others abandoned it: what its process had sent may still be written. */
+  /** Others abandoned it: what its process had already sent may still be written. */
   dead?: true;
-  /** They have been counted, and will be once more. */
+  /** They have been counted, and will be counted once more. */
   counted?: true;
 }
 
-/** No write takes this long, also one whose process has died. */
+/** No write takes longer than this, not even one whose process has died. */
 const WRITTEN_WITHIN_MS = 120_000;
 
 /** Marks that nobody has abandoned. */
 const WAITED_FOR = { abandoned: { $ne: true as const } };
 
-/** How often a number that others keep changing is tried to be set, and how long to wait in between. */
+/** How often to try to set a number that others keep changing, and how long to wait in between. */
 const RECOUNTS = 400;
 const PAUSE_MS = 5;
 
@@ -58,10 +58,10 @@ export class CountStore {
   readonly #marks: Collection<MarkDocument>;
   readonly #instance: string;
   readonly #now: () => Date;
-  /** Order in one journal is all that counts here, so nobody waits for the disk; a cluster may have several. */
+  /** Here only the order in one journal counts, so nobody waits for the disk; a cluster may have several journals. */
   readonly #promise: { writeConcern?: { w: 1; journal: false } };
 
-  /** @param isCluster whether writes to different collections may be kept by different servers */
+  /** @param isCluster whether different servers may keep writes to different collections */
   constructor(db: Db, isCluster: boolean, instance: string, now: () => Date) {
     this.#db = db;
     this.#promise = isCluster ? {} : { writeConcern: { w: 1, journal: false } };
@@ -74,19 +74,19 @@ export class CountStore {
     await this.#marks.createIndex({ "parents.counter": 1, "parents.id": 1 });
   }
 
-  /** Notes that the numbers of these parents are about to change. To be awaited before anything else is written. */
+  /** Notes that the numbers of these parents are about to change. Await it before anything else is written. */
   async mark(parents: readonly Counted[]): Promise<Mark> {
     return this.#note(parents, {});
   }
 
-  /** Changes the numbers, and takes the mark away. */
+  /** Changes the numbers, and removes the mark. */
   async settle(mark: Mark, deltas: readonly Delta[]): Promise<void> {
     await this.#add(deltas);
     const { deletedCount } = await this.#marks.deleteOne({ _id: mark.id, ...WAITED_FOR });
     if (deletedCount === 0) await this.abandon(mark);
   }
 
-  /** Counts the children of a mark's parents, after a change that may have happened in part. */
+  /** Counts the children of a mark's parents, after a change that may have happened only in part. */
   async abandon(mark: Mark): Promise<void> {
     const { matchedCount } = await this.#marks.updateOne(
       { _id: mark.id, ...WAITED_FOR },
@@ -98,9 +98,9 @@ export class CountStore {
 
   /**
    * Completes what dead processes have left.
-   * @param counters those in use; others have gone with their relation
-   * @param isDead whether whoever made a mark will do no more about it
-   * @param alone true when no other process uses the database, so that nothing of a dead one is still being written
+   * @param counters those in use; others are gone with their relation
+   * @param isDead whether the process that made a mark will do nothing more about it
+   * @param alone true when no other process uses the database, so nothing of a dead one is still being written
    * @returns how many interrupted changes there were
    */
   async repair(
@@ -110,7 +110,7 @@ export class CountStore {
   ): Promise<number> {
     const byId = new Map(counters.map((counter) => [counter.id, counter]));
     const late = new Date(this.#now().getTime() - WRITTEN_WITHIN_MS);
-    // All of them first: a dead one must not be waited for while another is counted.
+    // All of them first: a dead mark must not be waited for while another one's parents are counted.
     await this.#abandonAll(async ({ instance, at }) =>
       instance === undefined ? alone || at < late : isDead({ instance, at }),
     );
@@ -129,7 +129,7 @@ export class CountStore {
     return repaired;
   }
 
-  /** Counts the children of every parent that has some, or had. For numbers that begin to be kept. */
+  /** Counts the children of every parent that has or had some. For numbers that begin to be kept. */
   async countAll(counter: Counter): Promise<void> {
     const { collection, field } = counter.children;
     const named = this.#db
@@ -141,7 +141,7 @@ export class CountStore {
     for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: asStored(_id) });
   }
 
-  /** The same, where nobody else changes children: one look at them, and all numbers at once. */
+  /** The same if nobody else changes children: one pass over them, and all numbers at once. */
   async countAllAlone(counter: Counter): Promise<void> {
     const { collection, field } = counter.children;
     const numbers = this.#db
@@ -164,8 +164,8 @@ export class CountStore {
   }
 
   /**
-   * A change that is under way while we count would come on top of what we have seen of it already, so the number is set
-   * only when there was none from before to after, and none came to its end meanwhile.
+   * A change that is under way while we count would be added to what we may already have counted. So the number is set only
+   * if there was none from before to after, and none ended meanwhile.
    */
   async #recountOnce({ counter, id }: Counted): Promise<boolean> {
     const parents = this.#db.collection<Document>(counter.parents, this.#promise);
@@ -196,8 +196,8 @@ export class CountStore {
   }
 
   /**
-   * We were so slow that somebody took us for dead and counts, perhaps before our change, and then takes that mark away:
-   * ours is another one.
+   * We were so slow that somebody took us for dead. They may count before our change arrives, and then remove that mark: so
+   * ours is a new one.
    */
   async #markAgain({ id, parents }: Mark): Promise<Mark> {
     const again = await this.#note(parents, { abandoned: true });
@@ -213,7 +213,7 @@ export class CountStore {
     await this.#marks.updateMany({ _id: { $in: left }, ...WAITED_FOR }, { $set: dead });
   }
 
-  /** @returns false when there was one without a quiet moment */
+  /** @returns false when one of them never had a quiet moment */
   async #recountAll(parents: readonly Counted[]): Promise<boolean> {
     for (const parent of parents) if (!(await this.recount(parent))) return false;
     return true;
@@ -242,14 +242,14 @@ export class CountStore {
 }
 
 /**
- * A number that the validator of the parents' collection refuses stays as it is: nobody but whoever made that can do
- * anything about it, and the children are written all the same.
+ * A number that the validator of the parents' collection refuses stays as it is: only its author can do something about
+ * that, and the children are written all the same.
  */
 function unlessAgainstValidator(error: unknown): undefined {
   if (!isAgainstValidator(error)) throw error;
 }
 
-/** A document for each parent that a child names. */
+/** One document for each parent that a child names. */
 function eachParent({ children: { field, isAdopted } }: Counter): Document[] {
   if (isAdopted) return eachForeignLink(field);
   return [
@@ -271,7 +271,7 @@ function setNumber(counter: Counter, number: number): Document[] {
   return setTo(counter, { $literal: number });
 }
 
-/** Zero is absence, as null is everywhere. */
+/** Zero is absent, as null is everywhere. */
 function setTo({ column, version }: Counter, number: Document): Document[] {
   const field = `$${column.field}`;
   return [

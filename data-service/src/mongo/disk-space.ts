@@ -3,15 +3,15 @@
 import type { Db } from "mongodb";
 
 /**
- * The engine keeps changed pages in its cache until a checkpoint: only one after so much tells how much room there is, and
- * only one gives back what former versions of the records took.
+ * The engine keeps changed pages in its cache until a checkpoint. Only a checkpoint after this much tells how much space is
+ * left, and only a checkpoint frees what former versions of the records took.
  */
 const FLUSH_BYTES = 64 * 1024 * 1024;
 
 export interface DiskSpace {
-  /** To be asked before each write. @throws when the disk is nearly full */
+  /** Call it before each write. @throws when the disk is nearly full */
   readonly require: () => Promise<void>;
-  /** To be told of what was written, so that the next answer is true. */
+  /** Tell it how much was written, so that the next answer is right. */
   readonly written: (bytes: number) => Promise<void>;
 }
 

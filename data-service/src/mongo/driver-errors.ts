@@ -16,26 +16,26 @@ import { RecordTooLarge, Taken, tookTooLong } from "../store-refusals.js";
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
 const TYPE_MISMATCH = 14;
-/** The collection has a validator, which another program has given it. */
+/** The collection has a validator, given to it by another program. */
 const VALIDATION_FAILED = 121;
-/** An index is not begun with less than 500 MB. */
+/** An index is not begun with less than 500 MB free. */
 const OUT_OF_DISK_SPACE = 14_031;
 /**
- * The server is going, or has lost its place: shutting down, stepping down, host unreachable. Or others of its set have
- * not said in time that they have a write (64).
+ * The server is going away or has lost its role: shutting down, stepping down, host unreachable. Or other members of its set
+ * have not confirmed a write in time (64).
  */
 const AWAY = [6, 7, 64, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
-/** The server has ended a read by its own doing: its index or cursor has gone, or it has too much to do. */
+/** The server has ended a read by itself: its index or cursor is gone, or the server has too much to do. */
 const INTERRUPTED = [43, 175, 237, 365];
-/** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
+/** A document, a parent with its children, or all children of a join, is more than the server can hold at once. */
 const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
 
-/** More joins inside one another than the server takes. */
+/** More nested joins than the server allows. */
 const TOO_DEEP = 165;
 
-/** What the server says of a document that is too large to be inserted. */
+/** What the server says about a document that is too large to be inserted. */
 const BAD_VALUE = 2;
-/** What the driver says of one, and its encoder, whose buffer has 17 MB. */
+/** What the driver says about one, and its encoder, whose buffer has 17 MB. */
 const BEFORE_SENDING = /larger than the maximum size|The value of "offset" is out of range/;
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
@@ -47,12 +47,12 @@ export function asRefusal(error: unknown, table?: Table): unknown {
 }
 
 function isUnreachable(error: unknown): boolean {
-  // The driver wraps whatever ended a bulk write; without a code it was no answer of the server's.
+  // The driver wraps whatever ended a bulk write; without a code it was not an answer from the server.
   if (error instanceof MongoBulkWriteError) return error.code === undefined;
   return error instanceof MongoNetworkError || error instanceof MongoSystemError || isClosed(error);
 }
 
-/** The driver's own words for a client that is being closed. */
+/** The driver's own errors for a client that is being closed. */
 function isClosed(error: unknown): boolean {
   return (
     error instanceof MongoError &&
@@ -60,26 +60,26 @@ function isClosed(error: unknown): boolean {
   );
 }
 
-/** Is this the code of a server that is going? Whether it has still done what it was asked, nobody knows. */
+/** Is this the code of a server that is going away? Nobody knows whether it still did what it was asked. */
 export function isAway(code: unknown): boolean {
   return typeof code === "number" && AWAY.includes(code);
 }
 
-/** Has the server ended a read by its own doing, so that asking again may help at once? */
+/** Has the server ended a read by itself, so that asking again at once may help? */
 export function isInterrupted(error: unknown): boolean {
   return (
     error instanceof MongoServerError && typeof error.code === "number" && INTERRUPTED.includes(error.code)
   );
 }
 
-/** Has the answer been lost on its way, or its server gone? The driver asks again by itself, but not for each command. */
+/** Was the answer lost on its way, or is its server gone? The driver asks again by itself, but not for every command. */
 export function isLost(error: unknown): boolean {
   return error instanceof MongoNetworkError || (error instanceof MongoServerError && isAway(error.code));
 }
 
 /**
- * Does nobody know whether a write that has ended so was done? Not even where no server could be found: the driver sends a
- * write again by itself, and then says of the second time alone how it went.
+ * Is it unknown whether a write that ended like this was done? It is, even where no server could be found: the driver sends
+ * a write again by itself, and reports only how the second attempt went.
  */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof Away) return true;
@@ -92,8 +92,8 @@ export function away(cause: unknown): AppError {
 }
 
 /**
- * For what follows a write that was made: whatever kept it from being done, whoever sent the write must not take that for
- * a refusal. @throws AppError 503 that counts as unanswered; what is no error of the driver's as it is
+ * For whatever follows a write that was made: however it failed, whoever sent the write must not take that for a refusal.
+ * @throws AppError 503 that counts as unanswered; errors that are not the driver's as they are
  */
 export function throwAway(error: unknown): never {
   throw error instanceof MongoError ? away(error) : error;
@@ -111,7 +111,7 @@ function busy(cause: unknown): AppError {
   return unavailable("The database has too much to do; try again in a moment.", 2, cause);
 }
 
-/** The refusal of what the server has not brought to its end. */
+/** The refusal of something that the server has not finished. */
 function interrupted(cause: unknown): AppError {
   return unavailable(
     "The database has broken this off, as it does while a table changes; try again.",
@@ -151,7 +151,7 @@ function isTooLarge({ code }: MongoServerError): boolean {
   return typeof code === "number" && TOO_LARGE.includes(code);
 }
 
-/** For a failed write. @throws AppError 400 for a record of more than 16 MB, anything else as it is */
+/** For a failed write. @throws AppError 400 for a record of more than 16 MB, any other error as it is */
 export function refuseTooLarge(error: unknown): never {
   if (!isTooLargeToWrite(error)) throw error;
   const message =
@@ -160,8 +160,8 @@ export function refuseTooLarge(error: unknown): never {
 }
 
 /**
- * The driver looks at several documents before it sends any, and has no room for one that is much too large; the server
- * looks at what it is sent.
+ * The driver looks at several documents before it sends any, and has no room for one that is far too large; the server
+ * checks what it is sent.
  */
 function isTooLargeToWrite(error: unknown): boolean {
   if (error instanceof MongoServerError)
@@ -170,12 +170,12 @@ function isTooLargeToWrite(error: unknown): boolean {
   return isOurs && error instanceof Error && BEFORE_SENDING.test(error.message);
 }
 
-/** Can an operator of the update do nothing with what it found in a field? */
+/** Does an operator of the update not apply to what it found in a field? */
 export function isTypeMismatch(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TYPE_MISMATCH;
 }
 
-/** Does the collection's validator refuse a document, or several, and is that all? */
+/** Does the collection's validator refuse a document, or several, and is that all that went wrong? */
 export function isAgainstValidator(error: unknown): boolean {
   if (!(error instanceof MongoServerError) || error.code !== VALIDATION_FAILED) return false;
   if (!(error instanceof MongoBulkWriteError)) return true;
@@ -195,7 +195,7 @@ function duplicate(error: MongoServerError, table: Table): AppError {
   return new Taken(table, members, error);
 }
 
-/** A conflict, and nothing about the body: a validator may refuse fields that Portico adds, or what was there before. */
+/** A conflict, and not about the body: a validator may refuse fields that Portico adds, or what was there before. */
 function againstValidator(error: MongoServerError, table: Table | undefined): AppError {
   const where = table === undefined ? "" : `"${table.name}": `;
   const message = `${where}the collection's own validation in the database (its validator) refuses this record.`;
@@ -208,7 +208,7 @@ export function refusedAt(error: unknown): number | undefined {
   return cause instanceof MongoBulkWriteError ? cause.insertedCount : undefined;
 }
 
-/** How many documents an ordered insert had written when it failed, as far as the answer says. */
+/** How many documents an ordered insert had written when it failed, as far as the answer tells. */
 export function insertedBefore(error: unknown): number {
   return refusedAt(error) ?? 0;
 }
@@ -217,16 +217,16 @@ export function insertedBefore(error: unknown): number {
 function duplicateFields(error: MongoServerError, table: Table): string[] {
   const pattern: unknown = error.keyPattern;
   if (typeof pattern === "object" && pattern !== null) return Object.keys(pattern);
-  // An error of `insertMany` names the index only, inside its text: by its keys and directions, `shelf_1_place_1`.
+  // An error of `insertMany` names only the index, inside its text: by its keys and directions, `shelf_1_place_1`.
   const name = / index: (\S+) dup key/.exec(error.message)?.[1];
   if (name === "_id_") return ["_id"];
   const field = / dup key: \{ (.+?): /.exec(error.message)?.[1];
-  // Where an index of that name was there already, ours says whose it is; and two may have the same name by their keys.
+  // If an index of that name already existed, ours tells whose it is; and two may have the same name by their keys.
   const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
   const byKeys = name === undefined ? undefined : keyName(name);
   const named = indexesOf(table).filter((spec) => nameOf(spec) === byKeys);
   const index = named.find(({ key }) => key[0]?.[0] === field) ?? named[0];
   if (index !== undefined) return index.key.map(([each]) => each);
-  // An index that was there before the table goes by whatever name; its first field stands before its first value.
+  // An index that existed before the table may have any name; its first field comes before its first value.
   return field === undefined ? [] : [field];
 }

@@ -12,11 +12,11 @@ export interface ExecutionReport extends Examined {
   /** Collections read from end to end. */
   readonly fullScans: number;
   readonly milliseconds: number;
-  /** The joins' part of it, by the field they fill; joins inside them included. */
+  /** The part of the joins, by the field that they fill; nested joins included. */
   readonly joins: ReadonlyMap<string, Examined>;
 }
 
-/** Of an answer that needed no query. */
+/** For an answer that needed no query. */
 export const NOTHING_READ: ExecutionReport = {
   indexes: [],
   fullScans: 0,
@@ -55,10 +55,10 @@ function examinedIn(stage: Readonly<Record<string, unknown>>): Examined {
   };
 }
 
-/** Plans that were considered and not taken, and plans before they ran, say nothing about this run. */
+/** Plans that were considered but not chosen, and plans from before the run, say nothing about this run. */
 const ASIDE = ["rejectedPlans", "queryPlanner", "allPlansExecution"];
 
-/** What is met on the way through an explain, with the object it stands in. */
+/** What is found on the way through an explain, with the object that contains it. */
 type See = (key: string, value: unknown, around: Readonly<Record<string, unknown>>) => void;
 
 function visit(value: unknown, see: See): void {

@@ -10,7 +10,7 @@ export interface FindForm {
   readonly projection?: Document;
 }
 
-/** The stages a `find` has, in the order in which it takes them. */
+/** The stages of a `find`, in the order in which it applies them. */
 const ORDER = ["$match", "$sort", "$skip", "$limit", "$project"];
 
 /** @returns undefined when the pipeline has other stages, or these in another order */
@@ -21,7 +21,7 @@ export function findForm(pipeline: readonly Stage[]): FindForm | undefined {
   for (const stage of pipeline) {
     const [name = ""] = Object.keys(stage);
     const place = ORDER.indexOf(name);
-    // Matches may follow each other; of the others there is one each.
+    // Matches may follow each other; there may be only one of each other stage.
     if (place < reached || (place === reached && place > 0)) return undefined;
     reached = place;
     const value = stage[name];

@@ -1,5 +1,5 @@
-// Documents to be inserted -> one insert for all that arrive in the same turn of the event loop, as gathered-reads does
-// for look-ups. Each caller is told of its own document alone.
+// Documents to be inserted -> one insert for all that arrive in the same turn of the event loop, as gathered-reads does for
+// look-ups. Each caller is told only about its own document.
 import type DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
 import type { Document as BsonDocument, Collection } from "mongodb";
@@ -7,9 +7,9 @@ import { getOrMake } from "../get-or-make.js";
 import { asError, turnLoader } from "./turn-loader.js";
 import { unordered } from "./unordered-write.js";
 
-/** Documents of one insert. */
+/** How many documents one insert may have. */
 const MOST_DOCUMENTS = 100;
-/** Collections that are remembered. */
+/** How many collections are remembered. */
 const MOST_COLLECTIONS = 500;
 
 type Loader = DataLoader<BsonDocument, true>;
@@ -17,7 +17,7 @@ type Loader = DataLoader<BsonDocument, true>;
 export class GatheredInserts {
   readonly #loaders = new LRUCache<string, Loader>({ max: MOST_COLLECTIONS });
 
-  /** Inserts a document, or throws what the driver throws for it alone. */
+  /** Inserts a document, or throws what the driver would throw for it alone. */
   async insert(collection: Collection<BsonDocument>, document: BsonDocument): Promise<void> {
     const make = () =>
       turnLoader((documents: readonly BsonDocument[]) => insertAll(collection, documents), MOST_DOCUMENTS);
@@ -31,7 +31,7 @@ async function insertAll(
 ): Promise<(true | Error)[]> {
   const [only, ...more] = documents;
   if (only !== undefined && more.length === 0) return [await insertAlone(collection, only)];
-  // One that is refused says nothing of the others, and is tried again by itself: its refusal then reads as if it had
+  // A refused document says nothing about the others. It is tried again by itself, so that its refusal reads as if it had
   // never been among others.
   const { refused } = await unordered(documents.length, () =>
     collection.insertMany([...documents], { ordered: false }),

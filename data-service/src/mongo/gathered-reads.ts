@@ -10,9 +10,9 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asError, turnLoader } from "./turn-loader.js";
 
-/** Ids of one query. A request for more has a query of its own. */
+/** Ids of one query. A request for more has a query to itself. */
 const MOST_IDS = 100;
-/** Kinds of questions that are remembered. */
+/** How many kinds of questions are remembered. */
 const MOST_KINDS = 500;
 
 /** Finds the documents with these ids. @returns undefined when they are too large to be held all at once */
@@ -21,7 +21,7 @@ export type Find = (
   ids: readonly Stored[],
   fields: Document,
 ) => Promise<StoredRecord[] | undefined>;
-/** An id as text, for one of the table. */
+/** An id of the table as text. */
 type IdText = (table: Table, id: unknown) => string;
 
 /** What was asked for at once is too large, maybe only because of what others asked for. */
@@ -32,7 +32,7 @@ type Loader = DataLoader<Stored, StoredRecord | undefined>;
 export class GatheredReads {
   readonly #find: Find;
   readonly #idText: IdText;
-  /** By all that makes two questions the same but for their ids. */
+  /** By everything that makes two questions the same except for their ids. */
   readonly #loaders = new LRUCache<string, Loader>({ max: MOST_KINDS });
 
   constructor(find: Find, idText: IdText) {
@@ -42,7 +42,7 @@ export class GatheredReads {
 
   /**
    * @param fields a projection
-   * @returns the documents that there are, in any order; undefined when they, with what others asked for, are too large
+   * @returns the documents that exist, in any order; undefined when they are too large together with what others asked for
    */
   async read(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[] | undefined> {
     if (ids.length > MOST_IDS) return this.#find(table, ids, fields);
@@ -68,7 +68,7 @@ export class GatheredReads {
     ids: readonly Stored[],
     fields: Document,
   ): Promise<(StoredRecord | undefined | Error)[]> {
-    // Links of adopted collections may be text where ids are not: what is told apart here is not the same in a table.
+    // Links of adopted collections may be text where ids are not: texts that differ here may mean the same id in a table.
     const texts = ids.map((id) => mixedIdText(id));
     const asked = new Map(ids.map((id, at) => [texts[at], id]));
     const different = [...asked.values()];
@@ -81,14 +81,15 @@ export class GatheredReads {
       return others.length === 0 ? answers : this.#withOthers(table, ids, fields, answers, others);
     } catch (error) {
       if (different.length === 1 || error instanceof MongoError) throw error;
-      // A document that can't be decoded, by another program's doing, is the trouble of those alone who ask for it.
+      // A document that can't be decoded, because of another program, is trouble only for those who ask for it.
       return Promise.all(ids.map((id) => this.#loadAlone(table, id, fields)));
     }
   }
 
   /**
-   * A number is equal to another kind of number: what answers to no text answers to the id that the table makes of it.
-   * @param others documents that answer to no text
+   * A number may equal a number of another kind: a document that matches no text belongs to the id that the table makes of
+   * its own.
+   * @param others documents that match no text
    */
   async #withOthers(
     table: Table,
@@ -100,7 +101,7 @@ export class GatheredReads {
     const byId = new Map(others.map((document) => [this.#idText(table, document._id), document]));
     const all = ids.map((id, at) => answers[at] ?? byId.get(this.#idText(table, id)));
     if (others.every((document) => all.includes(document))) return all;
-    // Whose the rest is, only the database can tell.
+    // Only the database can tell whose the rest is.
     return Promise.all(ids.map((id, at) => all[at] ?? this.#loadAlone(table, id, fields)));
   }
 

@@ -10,16 +10,16 @@ import type { Document } from "../query/lower/document.js";
 import { turnLoader } from "./turn-loader.js";
 import { unordered } from "./unordered-write.js";
 
-/** Changes of one command. */
+/** How many changes one command may have. */
 const MOST_CHANGES = 100;
-/** Collections that are remembered. */
+/** How many collections are remembered. */
 const MOST_COLLECTIONS = 500;
 
-/** A change of one document, whatever it is like. */
+/** A change of one document, of whatever kind. */
 export interface IdChange {
   readonly id: Stored;
   readonly change: UpdateFilter<BsonDocument>;
-  /** What a document satisfies that was there when the change was made, whoever changed it since. */
+  /** A condition that the document satisfies if it was there when the change was made, whoever changed it since. */
   readonly proof: Document;
 }
 
@@ -35,8 +35,8 @@ export class GatheredUpdates {
 
   /**
    * Makes a change together with others.
-   * @returns whether it was made. What was not, the caller is to make by itself: nobody else came, it was refused, or its
-   *   document was not there.
+   * @returns whether it was made. If not, the caller makes it alone: there were no other changes, it was refused, or its
+   * document was not there.
    */
   async make(collection: Collection<BsonDocument>, change: IdChange): Promise<boolean> {
     const loader = () =>
@@ -44,7 +44,7 @@ export class GatheredUpdates {
     return getOrMake<string, Loader>(this.#loaders, collection.collectionName, loader).load(change);
   }
   async #makeAll(collection: Collection<BsonDocument>, changes: readonly IdChange[]): Promise<boolean[]> {
-    // Of several changes of one document only the first is made here: each is answered with what it made of it.
+    // Of several changes of one document only the first is made here: each is answered with what it made of the document.
     const different = [...new Map(changes.toReversed().map((each) => [mixedIdText(each.id), each])).values()];
     if (different.length < 2) return changes.map(() => false);
     const updates = different.map(({ id, change }) => {
@@ -63,7 +63,9 @@ export class GatheredUpdates {
     return changes.map((each) => made.has(each));
   }
 
-  /** What was not refused was made, if its document was there. False where it went or came at that moment. */
+  /**
+   * A change that was not refused was made, if its document was there. False when the document came or went at that moment.
+   */
   async #wasMade(collection: Collection<BsonDocument>, { id, proof }: IdChange): Promise<boolean> {
     const which: Document = { _id: id, ...proof };
     const options = { projection: { _id: 1 }, maxTimeMS: this.#timeoutMs };

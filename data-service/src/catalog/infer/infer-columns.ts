@@ -1,17 +1,17 @@
-// What was seen in a field -> the column that serves it as it is, and a sentence where that is not obvious.
+// What was seen in a field -> the column that shows it as it is, and a remark where that is not obvious.
 import type { DeclaredType } from "../column-types.js";
 import { type FieldProfile, type Kind, kindsOf } from "./profile.js";
 
 export interface ColumnGuess {
   readonly type: DeclaredType;
   readonly values?: readonly string[];
-  /** JSON can show it, but what JSON gives back would not be the same. */
+  /** JSON can show it, but reading that JSON back would not give the same value. */
   readonly readOnly?: true;
   readonly note?: string;
 }
 
 const LONGEST_STRING = 255;
-/** Lists of texts are lists of choices when each choice comes often. */
+/** Lists of texts are lists of choices if each choice occurs often. */
 const OFTEN = 5;
 
 const WORDS: Readonly<Record<Kind, string>> = {
@@ -42,7 +42,7 @@ const TYPES: Readonly<Record<Exclude<Kind, "text" | "list" | "bytes" | "other">,
   object: "json",
 };
 
-/** The type of column that every value seen in the field fits. @param complete all documents were seen */
+/** The column type that every value seen in the field fits. @param complete whether all documents were seen */
 export function guessColumn(field: FieldProfile, complete: boolean): ColumnGuess {
   const kinds = [...kindsOf(field.values)];
   const words = [...new Set(kinds.map((kind) => WORDS[kind]))];

@@ -10,9 +10,9 @@ export interface LinkQuestion {
 }
 
 export interface LinkAnswer extends LinkQuestion {
-  /** Different values that were looked up. */
+  /** How many different values were looked up. */
   readonly asked: number;
-  /** Those that are an `_id` of the target. */
+  /** How many of them are an `_id` of the target. */
   readonly found: number;
 }
 
@@ -20,14 +20,14 @@ export interface Link {
   readonly target: string;
   /** The field holds lists of ids. */
   readonly isList: boolean;
-  /** Of the values looked up, those that lead nowhere. */
+  /** How many of the values looked up lead nowhere. */
   readonly lost: number;
   readonly asked: number;
 }
 
-/** Kinds of which two collections do not have the same ones by chance. */
+/** Kinds whose values don't occur in two collections by chance. */
 const UNMISTAKABLE: readonly Kind[] = ["objectId", "uuid"];
-/** A text of this length is an id that was drawn, not a word or a number. */
+/** A text of this length is a generated id, not a word or a number. */
 const DRAWN_LENGTH = 16;
 
 /** What to ask: pairs of a field and a collection whose ids are of the same kind. */
@@ -79,8 +79,8 @@ function isUnmistakable(values: readonly Seen[]): boolean {
 }
 
 /**
- * Where a field leads, by the answers about it.
- * @returns undefined when it is no link, or one to several collections
+ * Where a field leads, according to the answers about it.
+ * @returns undefined when it is not a link, or leads to several collections
  */
 export function linkOf(
   collection: string,
@@ -91,7 +91,7 @@ export function linkOf(
     .filter((each) => each.collection === collection && each.field === field.name && each.found > 0)
     .toSorted((a, b) => b.found - a.found || hint(b) - hint(a));
   const [best, ...others] = hits;
-  // Links to deleted documents are common; if they are the majority, the field does not link to this collection.
+  // Links to deleted documents are common; but if most lead nowhere, the field does not link to this collection.
   if (best === undefined || best.found * 2 < best.asked) return hits.length > 1 ? "several" : undefined;
   const isSure = best.found === best.asked && !others.some((other) => isEqual(best, other));
   if (others.length > 0 && !isSure) return "several";
@@ -99,7 +99,7 @@ export function linkOf(
   return { target: best.target, isList, lost: best.asked - best.found, asked: best.asked };
 }
 
-/** Collections with the same ids, as profiles of users have: only the name can tell which one is meant. */
+/** Collections may have the same ids, like users and their profiles: then only the name tells which one is meant. */
 function isEqual(best: LinkAnswer, other: LinkAnswer): boolean {
   return other.found === best.found && hint(other) === hint(best);
 }

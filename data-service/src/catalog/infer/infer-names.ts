@@ -2,10 +2,10 @@
 import { GENERATED_NAMES, memberNameProblem, tableNameProblem } from "../names.js";
 
 const LONGEST = 63;
-/** Room for a number after a name that is taken. */
+/** Leaves room for a number after a name that is taken. */
 const SHORTENED = 56;
 
-/** `blogPosts` → `blog_posts`. @param taken names of tables that are there */
+/** `blogPosts` → `blog_posts`. @param taken names of existing tables */
 export function tableNameFor(collection: string, systemPrefix: string, taken: ReadonlySet<string>): string {
   const words = plain(collection)
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
@@ -44,7 +44,7 @@ export function free(name: string, taken: ReadonlySet<string>): string {
   return candidate;
 }
 
-/** Letters, digits and `_` alone; letters with accents lose them. */
+/** Only letters, digits and `_`; letters lose their accents. */
 function plain(text: string): string {
   const ascii = text.normalize("NFKD").replace(/\p{M}/gu, "");
   return ascii.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
@@ -64,7 +64,7 @@ function plural(word: string): string {
   return /(?:s|x|ch|sh)$/.test(word) ? `${word}es` : `${word}s`;
 }
 
-/** The singular, in small letters without separators. English, as most names are. */
+/** The singular, in lower case without separators. In English, as most names are. */
 function stem(name: string): string {
   const letters = plain(name).replaceAll("_", "").toLowerCase();
   if (/ies$/.test(letters)) return `${letters.slice(0, -3)}y`;

@@ -1,5 +1,5 @@
-// Profiles of collections -> the tables of a schema file that serve them as they are, and what a person should know.
-// Pure. A column or relation claims only what every document that was looked at satisfies.
+// Profiles of collections -> the tables of a schema file that show them as they are, and what a person should know. Pure. A
+// column or relation claims only what every document that was looked at satisfies.
 import type { JsonObject } from "@portico/shared/json";
 import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
@@ -25,23 +25,23 @@ export interface Inferred {
   readonly notes: readonly string[];
 }
 
-/** Of fewer documents it means nothing that all of them have a field. */
+/** With fewer documents it means nothing that all of them have a field. */
 const ENOUGH = 10;
-/** A table has 300 members at most; some are left for what comes later. */
+/** A table has at most 300 members; some are left for later. */
 const MOST_FIELDS = 250;
 
-/** Where the times of a document lie, as the common libraries name them. */
+/** Where documents store their times, as the common libraries name them. */
 const TIMES = {
   createdAt: ["createdAt", "created_at", "_created_at", "date_created"],
   updatedAt: ["updatedAt", "updated_at", "_updated_at", "date_updated"],
 } as const;
 
-/** Bookkeeping of mongoose, Spring Data and Doctrine that is no data. */
+/** Bookkeeping of mongoose, Spring Data and Doctrine, which is not data. */
 const BOOKKEEPING = ["__v", "_class"];
 
 export interface InferContext {
   readonly systemPrefix: string;
-  /** Names of tables that are there already, system tables included. */
+  /** Names of existing tables, system tables included. */
   readonly taken: readonly string[];
 }
 
@@ -136,7 +136,7 @@ function draftTable(
   };
 }
 
-/** The kind of ids that a new record gets, and in which those that are there can be named. */
+/** The kind of id that a new record gets, and in which the existing ones can be written. */
 export function idTypeOf(ids: readonly Seen[]): IdType {
   const isWhole = ({ type, fractions = 0, least, greatest }: Seen): boolean =>
     kindOfSeen({ type, count: 0, least, greatest }) === "whole" ||
@@ -149,7 +149,7 @@ export function idTypeOf(ids: readonly Seen[]): IdType {
   return kind === "objectId" || kind === "uuid" ? kind : "mixed";
 }
 
-/** The field that holds the time; one that is not there yet when no field does. */
+/** The field that holds the time; a new one if no field does. */
 function timeField({ fields }: CollectionProfile, time: keyof typeof TIMES): string {
   const isTime = ({ values }: FieldProfile): boolean => values.every(({ type }) => type === "date");
   const known = TIMES[time].find((name) => fields.some((field) => field.name === name && isTime(field)));
@@ -246,7 +246,7 @@ function draftRelation(
   };
 }
 
-/** A list of ids named after what they are ids of: `tagIds` of `tags`. */
+/** A list of ids named after what the ids are of: `tagIds` of `tags`. */
 function isNamedAfter(profile: CollectionProfile, field: FieldProfile, { isList, target }: Link): boolean {
   return isList && hintsAt(field.name, target, profile.name === target);
 }
@@ -263,7 +263,7 @@ function canBeUnique(type: DeclaredType): boolean {
   return type !== "json" && type !== "enumList";
 }
 
-/** Unique indexes on several fields, where all of them are members that can be. */
+/** Unique indexes on several fields, if all of these can be members. */
 function jointUniques({ uniques }: CollectionProfile, { columns, relations }: Members): string[][] {
   const members = [
     ...columns.filter(({ type }) => canBeUnique(type)),
@@ -277,7 +277,7 @@ function jointUniques({ uniques }: CollectionProfile, { columns, relations }: Me
   });
 }
 
-/** Gives every relation a name at its other end: that of the table it comes from, where that is free there. */
+/** Gives every relation a name at its other end: that of the table it comes from, if it is free there. */
 function withInverses(drafts: readonly TableDraft[]): TableDraft[] {
   const taken = new Map(
     drafts.map(({ name, columns, relations }) => [

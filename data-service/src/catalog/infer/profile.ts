@@ -7,10 +7,10 @@ export interface Seen {
   readonly type: string;
   /** How many values. */
   readonly count: number;
-  /** Of numbers and bytes. Bytes are ordered by length first, then by subtype. */
+  /** For numbers and bytes. Bytes are ordered by length first, then by subtype. */
   readonly least?: unknown;
   readonly greatest?: unknown;
-  /** Of texts, in characters. */
+  /** For texts, in characters. */
   readonly shortest?: number;
   readonly longest?: number;
   /** How many of the numbers are not whole. */
@@ -20,9 +20,9 @@ export interface Seen {
 export interface FieldProfile {
   readonly name: string;
   readonly values: readonly Seen[];
-  /** What stands in those values that are lists; null among it. */
+  /** What the values that are lists contain; null may be among it. */
   readonly members: readonly Seen[];
-  /** The different texts in its lists, where these are few and nothing else stands in them. */
+  /** The different texts in its lists, if they are few and the lists contain nothing else. */
   readonly words?: readonly string[];
 }
 
@@ -30,17 +30,17 @@ export interface CollectionProfile {
   readonly name: string;
   /** How many documents were looked at. */
   readonly documents: number;
-  /** These are all. */
+  /** Whether these are all documents. */
   readonly complete: boolean;
   /** All fields but `_id`, in the order of the documents. */
   readonly fields: readonly FieldProfile[];
-  /** The kinds of `_id`, certain also where not all documents were looked at. */
+  /** The kinds of `_id`; they are certain even if not all documents were looked at. */
   readonly ids: readonly Seen[];
   /** The fields of each unique index that covers all documents, or all that have the fields. */
   readonly uniques: readonly (readonly string[])[];
 }
 
-/** Kinds that matter here; `other` is what JSON can only show. */
+/** Kinds that matter here; values of the kind `other` can only be shown in JSON. */
 export type Kind =
   | "text"
   | "whole"

@@ -1,4 +1,4 @@
-// Whether the disk has the room that an embedded database needs to open: without it the engine ends the process.
+// Whether the disk has the space that an embedded database needs to open: without it the engine ends the process.
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "./engine-error.js";
@@ -7,7 +7,7 @@ const MEBIBYTE = 1024 * 1024;
 /** The next file of its journal, a checkpoint of its own tables, and what the first requests write. */
 const NEEDED_BYTES = 32 * MEBIBYTE;
 
-/** @param directory on the disk; made already */
+/** @param directory on the disk; it exists already */
 export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
@@ -19,7 +19,7 @@ export async function requireRoomToOpen(path: string): Promise<void> {
   if (problem !== undefined) throw new EngineError(problem, { remedy: "make room there" });
 }
 
-/** After a crash all that the journal holds is written once more, into the files of the tables. */
+/** After a crash everything in the journal is written once more, into the files of the tables. */
 export function roomProblem(path: string, free: number, journal: number): string | undefined {
   const needed = NEEDED_BYTES + journal;
   if (free >= needed) return undefined;

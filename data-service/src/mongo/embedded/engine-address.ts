@@ -1,13 +1,13 @@
-// Where an open engine is reached: noted in its folder, for commands that read while a service has it open.
+// Where an open engine can be reached: noted in its folder, for commands that read while a service has it open.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The socket itself lies elsewhere, in a folder that only this user can enter. */
+/** The socket itself is elsewhere, in a folder that only this user can enter. */
 const NAME = "portico-address";
 
 /**
- * On a disk that is full there is none, and those commands have to wait.
- * @returns takes the note away
+ * On a full disk there is no note, and those commands have to wait.
+ * @returns removes the note
  */
 export async function noteAddress(directory: string, uri: string): Promise<() => Promise<void>> {
   const file = join(directory, NAME);
@@ -15,7 +15,7 @@ export async function noteAddress(directory: string, uri: string): Promise<() =>
   return () => rm(file, { force: true }).catch(() => {});
 }
 
-/** Of a process that was killed the note is still there. @returns undefined where there is none */
+/** The note of a process that was killed is still there. @returns undefined when there is none */
 export function notedAddress(directory: string): Promise<string | undefined> {
   return readFile(join(directory, NAME), "utf8").catch(() => undefined);
 }

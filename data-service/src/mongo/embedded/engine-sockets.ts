@@ -42,8 +42,8 @@ async function removeIfStale(path: string, now: number): Promise<void> {
   if (uid !== process.getuid?.() || now - mtimeMs < STALE_AFTER_MS) return;
   const socket = join(path, SOCKET_NAME);
   if (!(await refusesConnections(socket))) return;
-  // Not `rm`: it asks what each file is, and while a socket was the last thing that was looked at, Node 20 does not
-  // follow the links of packages that are imported (its `realpathSync` takes that answer for its own).
+  // Not `rm`: it asks what each file is, and after that, if the last one was a socket, Node 20 does not follow the links of
+  // packages that are imported (its `realpathSync` takes that answer for its own).
   await unlink(socket);
   await rmdir(path);
 }

@@ -24,8 +24,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Where the processor does not suffice, dozens of queries under way must not keep the services from taking requests, or from
- * refusing what is too much. The threads of the engine inherit it.
+ * When processors are short, dozens of running queries must not keep the services from accepting requests, or from refusing
+ * them when there are too many. The engine's threads inherit this.
  */
 const NICENESS = 10;
 
@@ -47,17 +47,17 @@ async function run({ directory }: EngineWorkerData): Promise<void> {
   }
 }
 
-/** What is set differently from what the server would choose. */
+/** Parameters set differently from the server's defaults. */
 const PARAMETERS: readonly Readonly<Record<string, string>>[] = [
-  // When no plan of several has found anything at the end of its trial, this server version would rank them by sampling,
-  // and that part is missing in this build: the query would fail. Without it the trial decides, as in all former versions.
+  // When none of several plans has found anything at the end of its trial, this server version would rank them by sampling,
+  // and this build lacks that part: the query would fail. Without it the trial decides, as in all former versions.
   { internalQueryPlanRanker: "multiPlanning" },
-  // Changed pages stay in the cache until they fill three fifths of it or the next checkpoint comes, a minute at most,
+  // Changed pages stay in the cache until they fill three fifths of it or the next checkpoint comes, after a minute at most,
   // instead of being written again and again from a twentieth on. The journal has the changes, so nothing is less safe; a
   // write to an index of many small entries (`searchable`) costs a fifth.
   { wiredTigerEngineRuntimeConfig: "eviction_dirty_target=60,eviction_dirty_trigger=75" },
-  // Every collection and index is an open file, until nobody has used it for ten minutes; one that was dropped as well. At
-  // the system's limit the engine aborts its process.
+  // Every collection and index is an open file until nobody has used it for ten minutes, even one that was dropped. At the
+  // system's limit the engine aborts its process.
   {
     wiredTigerEngineRuntimeConfig:
       "file_manager=(close_idle_time=30,close_scan_interval=10,close_handle_minimum=250)",

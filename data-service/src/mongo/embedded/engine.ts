@@ -20,13 +20,13 @@ export interface EmbeddedEngine {
   close(): Promise<void>;
 }
 
-/** Where patched libraries are kept: beside the code, or, when that is read-only, beside the data. */
+/** Where patched libraries are kept: beside the code or, if that is read-only, beside the data. */
 const CODE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/portico", import.meta.url));
 const OTHER_FOLDER = "set DATA_DIR to a folder of yours";
 
 /**
- * Serves a directory (made when missing) off this thread's event loop. The engine dies with the process, so a
- * killed process leaves nothing behind that would hold the directory. One engine at a time in a process.
+ * Serves a directory (made when missing) off this thread's event loop. The engine dies with the process, so a killed process
+ * leaves nothing behind that would hold the directory. One engine at a time per process.
  * @throws EngineError with one clear sentence
  */
 export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEngine> {
@@ -43,7 +43,10 @@ export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEng
   throw first.type === "open-failed" ? openFailure(path, first.reason) : loadFailure(first);
 }
 
-/** The variables that make the package load the right library; of every napi package, hence never this process's own. */
+/**
+ * The variables that make the package load the right library. They apply to every napi package, hence never to this process
+ * itself.
+ */
 async function prepareLibrary(path: string): Promise<Readonly<Record<string, string>>> {
   const choice = decideLibrary(runningSystem());
   if (choice.kind === "refuse") throw new EngineError(choice.reason);
@@ -92,8 +95,8 @@ function startWorker(workerData: EngineWorkerData, variables: Readonly<Record<st
 }
 
 /**
- * The next thing the thread says; its end counts as a failure to load. Between two such waits nobody listens for
- * errors, so an engine that breaks while serving ends the process, as it should.
+ * The next message of the thread; if the thread ends, that counts as a failure to load. Between two such waits nobody
+ * listens for errors, so an engine that breaks while serving ends the process, as it should.
  */
 function nextMessage(worker: Worker): Promise<EngineWorkerMessage> {
   return new Promise((resolve) => {

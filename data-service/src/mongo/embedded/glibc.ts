@@ -64,7 +64,7 @@ export async function preparePatchedLibraries(cacheDir: string, glibc = runningG
 
 const HASHED_AT_ONCE = 1024 * 1024;
 
-/** Read piece by piece: at every start but the first nothing else is wanted of 37 MB. @returns hexadecimal digits */
+/** Read piece by piece: at every start but the first, only the hash is wanted of 37 MB. @returns hexadecimal digits */
 async function hashOf(files: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(HASHED_AT_ONCE);
@@ -88,13 +88,13 @@ function patchFor(glibc: string, bytes: Buffer): Buffer {
   if (compareVersions(wanted, glibc) > 0) {
     throw new EngineError(`The embedded engine needs glibc ${wanted} or newer, and this system has ${glibc}`);
   }
-  // Nothing to change means that the package was built in another way than this patch was made for.
+  // Nothing to change means that the package was not built the way this patch expects.
   if (changes.length === 0)
     throw new EngineError("The embedded engine's library isn't the one its patch knows");
   return patched;
 }
 
-/** Two starts may race: each writes a folder of its own, and the first to rename it wins. */
+/** Two starts may race: each writes a separate folder, and the first to rename it wins. */
 async function writeFolderAtomically(
   folder: string,
   files: readonly { name: string; bytes: Buffer }[],
