@@ -1,7 +1,7 @@
 // Contents of files in GridFS: the format of the specification, written and read by ourselves.
 //
-// The driver's own streams would do, but for two things: its reader asks for up to 16 MB at once, which fifty downloads
-// make 800; and when its writer is cut off, a chunk that is under way lands after the others were removed
+// The driver's own streams would do, except for two things: its reader asks for up to 16 MB at once, which makes 800 MB for
+// fifty downloads; and when its writer is cut off, a chunk that is under way arrives after the others were removed
 // (docs/decisions/015).
 import { Readable } from "node:stream";
 import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
@@ -11,11 +11,11 @@ import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 
 const BUCKET = "_content";
-/** Half of what the specification advises: of every download under way one chunk is in memory, of an upload up to two. */
+/** Half of what the specification advises: each running download holds one chunk in memory, each upload up to two. */
 const CHUNK_BYTES = 127 * 1024;
-/** Chunks of a download that are asked for at once. */
+/** How many chunks a download asks for at once. */
 const BATCH = 1;
-/** Downloads wait for chunks on this part of the connections to the database: the others are for everybody else. */
+/** Downloads may use this share of the connections to wait for chunks: the others are for everybody else. */
 const SHARE = 1 / 3;
 
 interface ChunkDocument {
@@ -36,7 +36,7 @@ interface FileDocument {
 /** @param cluster whether the database is more than one server */
 export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
   const files = db.collection<FileDocument>(`${BUCKET}.files`);
-  // On a server alone all collections share one journal: with the end of a file that is on disk, its chunks are.
+  // On a standalone server all collections share one journal: when the end of a file is on disk, its chunks are as well.
   const writeConcern: { writeConcern?: WriteConcernSettings } = cluster
     ? {}
     : { writeConcern: { w: 1, journal: false } };
@@ -63,7 +63,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
   };
 }
 
-/** Safe to repeat, also by several instances at once. */
+/** Safe to repeat, even by several instances at once. */
 export async function ensureGridFsIndexes(db: Db): Promise<void> {
   await db.collection(`${BUCKET}.chunks`).createIndex({ files_id: 1, n: 1 }, { unique: true });
   await db.collection(`${BUCKET}.files`).createIndex({ filename: 1, uploadDate: 1 });
@@ -73,7 +73,10 @@ function idOf(key: string): ObjectId {
   return ObjectId.createFromHexString(key);
 }
 
-/** Bytes in pieces of one size, the last one shorter. A piece is a buffer of its own: the former may still be sent. */
+/**
+ * Bytes in pieces of one size, the last one shorter. Each piece is a separate buffer: the one before may still be being
+ * sent.
+ */
 async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
   let piece = Buffer.allocUnsafe(size);
   let filled = 0;
@@ -94,8 +97,8 @@ async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncG
 }
 
 /**
- * Reads nothing ahead: of a download that stands still one chunk is in memory. No generator, whose frame may keep a
- * former chunk for as long as it lives.
+ * Reads nothing ahead: a download that stands still holds one chunk in memory. Not a generator, whose frame might keep an
+ * earlier chunk as long as it lives.
  */
 function readChunks(
   chunks: Collection<ChunkDocument>,
@@ -104,7 +107,7 @@ function readChunks(
   { start, end }: ByteRange,
 ): Readable {
   const [first, last] = [Math.floor(start / CHUNK_BYTES), Math.floor(end / CHUNK_BYTES)];
-  // With the limit the server knows the last chunk for the last, and need not be asked for more.
+  // With the limit the server recognises the last chunk, and need not be asked for more.
   const options = { sort: { n: 1 } as const, batchSize: BATCH, limit: last - first + 1 };
   const cursor = chunks
     .find({ files_id, n: { $gte: first, $lte: last } }, options)
@@ -122,7 +125,7 @@ function readChunks(
     expected += 1;
     const from = chunk.n * CHUNK_BYTES;
     const [begin, stop] = [Math.max(0, start - from), Math.min(chunk.data.length(), end + 1 - from)];
-    // A reader is not notified of an empty piece: it would wait for ever.
+    // A reader is not notified of an empty piece: it would wait forever.
     if (begin >= stop) throw new Error(`chunk ${chunk.n} of ${files_id.toHexString()} is too short`);
     return chunk.data.buffer.subarray(begin, stop);
   };

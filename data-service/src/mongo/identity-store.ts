@@ -27,9 +27,9 @@ interface AccountDocument {
   userId: ObjectId;
   email?: string;
   createdAt: Date;
-  /** The user of this id is being made. */
+  /** The user with this id is still being made. */
   pending?: true;
-  /** Somebody is about to remove this row, since then. */
+  /** Somebody has been about to remove this row since then. */
   leavingSince?: Date;
 }
 
@@ -40,7 +40,7 @@ export interface IdentityStore {
   readonly identityUsers: IdentityUsers;
 }
 
-/** A process that died between marking and removing must not lock an account for ever. */
+/** A process that died between marking and removing must not lock an account forever. */
 const LEAVING_MS = 10_000;
 
 const flowCollection = (db: Db): Collection<FlowDocument> => db.collection("_oauth_flows");
@@ -60,7 +60,7 @@ function makeFlows(flows: Collection<FlowDocument>): IdentityStore["flows"] {
   return {
     async insert({ stateHash, ...rest }, now) {
       await flows.insertOne({ _id: stateHash, ...rest });
-      // The embedded engine has no TTL monitor; whoever begins clears away what is over.
+      // The embedded engine has no TTL monitor; whoever begins a flow removes the expired ones.
       await flows.deleteMany({ expiresAt: { $lte: now } });
     },
     async take({ stateHash, provider, flowCookieHashes, now }) {
@@ -90,7 +90,8 @@ function makeCodes(codes: Collection<CodeDocument>): IdentityStore["codes"] {
     },
     async take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now }) {
       const byCookie: Filter<CodeDocument> = { flowCookieHash: { $in: [...flowCookieHashes] } };
-      // Never for a link: begun by one person and finished by another, it would lead the other into the first one's account.
+      // Never for a link: if one person began it and another finished it, it would lead the other into the first one's
+      // account.
       const withoutCookie: Filter<CodeDocument> = { isOwnOrigin: false, linkSessionId: null };
       return toCode(
         await codes.findOneAndDelete({
@@ -110,7 +111,7 @@ function makeCodes(codes: Collection<CodeDocument>): IdentityStore["codes"] {
 function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
   const keyOf = ({ provider, subject }: Identity) => ({ provider, subject: { $eq: subject } });
 
-  /** Writes the row anew, or moves it away from the user it names now. */
+  /** Writes a new row, or moves it away from the user that it names now. */
   const put = async (
     identity: Identity,
     userId: string,
@@ -226,14 +227,16 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
         return true;
       } catch (error) {
         if (!isDuplicate(error)) throw error;
-        // Of the id: somebody else has made the same user a moment ago. Of the e-mail: it is another's.
+        // If the id collided, somebody else made the same user a moment ago. If the e-mail did, the address belongs to
+        // another.
         return (await findOne({ _id })) !== undefined;
       }
     },
     async takeOver(userId) {
       const _id = ObjectId.createFromHexString(userId);
-      // The order is part of it: the new epoch ends every session of whoever had the account before, and what they made goes
-      // after that (auth/while-signed-in); a session that a provider opens meanwhile goes after the provider (identity/redeem).
+      // The order matters: the new epoch ends every session of whoever had the account before, and then what they made is
+      // removed (auth/while-signed-in); a session that a provider opens meanwhile is caught by the removal of the provider
+      // (identity/redeem).
       const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
       await users.updateOne({ _id, emailUnproven: true }, change);
       await accountCollection(db).deleteMany({ userId: _id });
@@ -258,7 +261,7 @@ function toUser(user: UserDocument): IdentityUser {
   };
 }
 
-/** One row per provider account; what is over is swept away. Safe to repeat. */
+/** One row per provider account; expired documents are swept away. Safe to repeat. */
 export async function ensureIdentityIndexes(db: Db): Promise<void> {
   await Promise.all([
     accountCollection(db).createIndexes([
@@ -267,7 +270,7 @@ export async function ensureIdentityIndexes(db: Db): Promise<void> {
     ]),
     flowCollection(db).createIndexes([
       { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-      // Sign-ins, most of all flows, name no user.
+      // Sign-ins, and so most flows, name no user.
       { key: { "link.userId": 1 }, sparse: true },
     ]),
     codeCollection(db).createIndexes([

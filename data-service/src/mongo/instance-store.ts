@@ -1,31 +1,31 @@
 // Which data services run on this database, and which version of the schema each of them uses: `_instances`.
 import type { Db } from "mongodb";
 
-/** An instance that has not been heard of for so long is gone, and does nothing any more without asking first. */
+/** An instance that has been silent for this long is gone, and does nothing more without asking first. */
 export const INSTANCE_LEASE_MS = 5_000;
 
 interface InstanceDocument {
   _id: string;
   version: number;
-  /** By the database's clock, the one that all instances share. */
+  /** By the database's clock, which all instances share. */
   at: Date;
 }
 
 export interface InstanceStore {
-  /** Says that this instance is alive and has finished everything it began by an earlier number. */
+  /** Says that this instance is alive and has finished everything that it began with an earlier number. */
   announce(instance: string, version: number): Promise<void>;
   /** Takes this instance out of the list. */
   leave(instance: string): Promise<void>;
-  /** Instances that live and still work by an earlier number. */
+  /** Living instances that still work with an earlier number. */
   behind(version: number, except: string): Promise<string[]>;
   /** Is this instance alive? */
   lives(instance: string): Promise<boolean>;
-  /** Nobody else can have this database open: all that are listed are gone. */
+  /** Nobody else can have this database open: all listed instances are gone. */
   clear(): Promise<void>;
 }
 
 export function makeInstanceStore(db: Db): InstanceStore {
-  // A crash of the database may forget these: then no instance is waited for, and every instance asks again.
+  // A crash of the database may lose these: then no instance is waited for, and every instance asks again.
   const instances = db.collection<InstanceDocument>("_instances", { writeConcern: { w: 1, journal: false } });
   const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", INSTANCE_LEASE_MS] }] } };
   return {

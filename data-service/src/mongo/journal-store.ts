@@ -1,5 +1,5 @@
-// The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being
-// made, `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
+// The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being made,
+// `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
 import { BSON, type Collection, type Db, MongoServerError, type ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
@@ -7,7 +7,7 @@ import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
 import { isDuplicate } from "./driver-errors.js";
 
-/** A place in the journal: behind this entry. The number alone is not enough, see `read`. */
+/** A place in the journal: just after this entry. The number alone is not enough, see `read`. */
 export interface Position {
   /** 0 = before the first entry. */
   readonly number: number;
@@ -35,16 +35,16 @@ interface HistoryDocument extends Omit<HistoryEntry, "id"> {
   _id: ObjectId;
 }
 
-/** For how long an instance relies on the last number that it has seen: others may have written, and pruned, since. */
+/** How long an instance relies on the last number it has seen: others may have written, and pruned, since. */
 const TRUSTED_MS = 60_000;
-/** What is read of the journal at once. */
+/** How much of the journal is read at once. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** An index of former versions, by which an id was deleted once for all its lives. */
+/** An index of earlier versions, by which an id could be deleted only once in all its lives. */
 const ONCE_FOR_ALL = "table_1_record_1";
-/** Another one, of the history by revisions: they start again with a record that comes back with its id. */
+/** Another one, for the history by revisions: these start again when a record comes back with its id. */
 const BY_REVISION = "table_1_record_1_revision_-1";
-/** The latest life of a record first, and in it the latest change. */
+/** The latest life of a record first, and within it the latest change. */
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
 const INDEX_NOT_FOUND = 27;
 
@@ -56,31 +56,31 @@ export class JournalStore {
   readonly #pending: Collection<PendingDocument>;
   readonly #journal: Collection<JournalDocument>;
   readonly #history: Collection<HistoryDocument>;
-  /** All of them, for what must not be there any more, after no crash: the others may be written without waiting. */
+  /** All of them, for changes that must be on disk even without a crash; the others may be written without waiting. */
   readonly #lasting: Readonly<Record<"pending" | "journal" | "history", Collection>>;
   readonly #isAlone: boolean;
   readonly #now: () => Date;
-  /** The last number, as far as this instance knows, and when it learned that. */
+  /** The last number that this instance knows of, and when it learned it. */
   #last: { readonly number: number; readonly at: number } | undefined;
   /**
-   * The last number that is on disk. Kept where nobody else writes: nothing is published there that a crash could undo.
+   * The last number that is on disk. Kept only where nobody else writes: nothing is published there that a crash could undo.
    */
   #durable = 0;
 
   /**
-   * @param isCluster whether writes to different collections may be kept by different servers
+   * @param isCluster whether different servers may keep writes to different collections
    * @param isAlone whether no other process uses the database
    */
   constructor(db: Db, isCluster: boolean, isAlone: boolean, now: () => Date) {
     this.#isAlone = isAlone;
     this.#now = now;
-    // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
+    // In a database with one journal, a change is never kept without what was written before it: nobody has to wait.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#pending = db.collection<PendingDocument>(PENDING, light);
     // What a member of a cluster may still lose must not be told to anybody.
     const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
     this.#journal = db.collection<JournalDocument>(JOURNAL, safe);
-    // Written before the announcement is withdrawn: what a crash takes of it is found again by that.
+    // Written before the announcement is withdrawn: whatever a crash takes of it can be found again by that.
     this.#history = db.collection<HistoryDocument>(HISTORY, light);
     this.#lasting = {
       pending: db.collection(PENDING),
@@ -89,11 +89,11 @@ export class JournalStore {
     };
   }
 
-  /** To be called before anything else. */
+  /** Call this before anything else. */
   async ensureIndexes(): Promise<void> {
     await this.#pending.createIndex({ instance: 1 });
     await this.#journal.createIndex({ entry: 1 }, { unique: true });
-    // A record is deleted once, whoever tells of it; one that was brought back with its id may be deleted again.
+    // A record is deleted once, whoever reports it; if it was brought back with its id, it may be deleted again.
     await this.#journal.createIndex(
       { table: 1, record: 1, previous: 1 },
       { unique: true, partialFilterExpression: { kind: "deleted" } },
@@ -105,7 +105,7 @@ export class JournalStore {
     this.#durable = await this.#lastNumber();
   }
 
-  /** Notes changes that are about to be made. To be awaited before any of them. */
+  /** Notes changes that are about to be made. Await it before making any of them. */
   async announce(pending: readonly Pending[]): Promise<void> {
     await this.#pending.insertMany(pending.map(({ id, ...rest }) => ({ _id: id, ...rest })));
   }
@@ -115,7 +115,7 @@ export class JournalStore {
     return (await this.#pending.find({ _id: { $in: [...ids] } }).toArray()).map(toPending);
   }
 
-  /** All changes that may not be in the journal yet, in the order they were announced. */
+  /** All changes that may not be in the journal yet, in the order in which they were announced. */
   async allAnnounced(): Promise<Pending[]> {
     return (await this.#pending.find().sort({ _id: 1 }).toArray()).map(toPending);
   }
@@ -126,10 +126,10 @@ export class JournalStore {
   }
 
   /**
-   * Writes entries into the journal, each once whoever brings it and however often. Every entry gets the number after
-   * the last one that is there: two instances that take the same number collide on it, and one tries again, so that
-   * there is never a gap which an entry could fill behind a reader's back.
-   * @returns those that are in the journal now; of two deletions of what is one life of a record the first stays alone
+   * Writes entries into the journal, each of them once, whoever brings it and however often. Every entry gets the number
+   * after the last existing one: two instances that take the same number collide, and one tries again. So there is never a
+   * gap that an entry could fill behind a reader's back.
+   * @returns those that are in the journal now; of two deletions in the same life of a record only the first stays
    */
   async append(entries: readonly Entry[]): Promise<readonly Entry[]> {
     let rest = entries;
@@ -151,7 +151,7 @@ export class JournalStore {
     return entries.filter((entry) => !refused.has(entry));
   }
 
-  /** The entry of a change; undefined where it was not made, or was pruned. */
+  /** The entry of a change; undefined if it was not made, or was pruned. */
   async entry(id: ObjectId): Promise<Entry | undefined> {
     const found = await this.#journal.findOne({ entry: id });
     if (found === null) return undefined;
@@ -164,7 +164,7 @@ export class JournalStore {
     return this.#has({ table, record, kind: "deleted", revision: { $gt: revision }, at: { $gte: at } });
   }
 
-  /** Keeps entries permanently. Doing it again changes nothing. */
+  /** Keeps entries permanently. Repeating it changes nothing. */
   async keep(entries: readonly Entry[]): Promise<void> {
     const documents = entries.map((entry) => {
       const { id, ...rest } = changedFields(entry);
@@ -175,7 +175,7 @@ export class JournalStore {
     });
   }
 
-  /** After the last entry that may be published. */
+  /** The position after the last entry that may be published. */
   async tip(): Promise<Position> {
     const [last] = await this.#journal
       .find(this.#told(0), { projection: { entry: 1 }, sort: { _id: -1 }, limit: 1 })
@@ -186,9 +186,9 @@ export class JournalStore {
   }
 
   /**
-   * The entries behind a position, in their order; some of them, if there are many.
-   * @returns undefined when the journal no longer goes back so far, or is another one: a server alone that crashes may
-   * lose its last entries and give their numbers to others
+   * The entries after a position, in their order; only some of them, if there are many.
+   * @returns undefined when the journal no longer goes back that far, or is another one: a standalone server that crashes
+   * may lose its last entries and give their numbers to others
    */
   async read(position: Position, limit: number): Promise<readonly Numbered[] | undefined> {
     const cursor = this.#journal
@@ -216,8 +216,8 @@ export class JournalStore {
   }
 
   /**
-   * Forgets entries from before a time, and what is more than `most`. The last of those from before stays: for its number,
-   * and for followers who have been told of it and of nothing since.
+   * Forgets entries from before a time, and those that exceed `most`. The last of those from before stays: for its number,
+   * and for followers who have been told about it and nothing since.
    */
   async prune(before: Date, most: number): Promise<void> {
     const number = await this.#lastNumber();
@@ -228,7 +228,7 @@ export class JournalStore {
     await this.#journal.deleteMany({ _id: { $lt: Math.min(first - 1, number) } });
   }
 
-  /** Takes the values of these storage fields out of all that is known of earlier changes of a table's records. */
+  /** Removes the values of these storage fields from everything known about earlier changes of a table's records. */
   async forgetValues(table: string, fields: readonly string[]): Promise<void> {
     const paths = fields.flatMap((field) => [`before.${field}`, `after.${field}`]);
     if (paths.length === 0) return;
@@ -243,7 +243,7 @@ export class JournalStore {
     await this.#lasting.history.deleteMany({ table });
   }
 
-  /** What is kept of one record, newest first, as it is asked for: entries may be large. */
+  /** What is kept of one record, newest first, read as it is asked for: entries may be large. */
   async *historyOf(
     table: string,
     record: Stored,
@@ -261,12 +261,12 @@ export class JournalStore {
     return this.#history.countDocuments({ table, record });
   }
 
-  /** Entries from a number on. */
+  /** Entries from this number on. */
   #told(from: number) {
     return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
   }
 
-  /** A number whose successor was pruned collides with nothing, and no follower would ever see it. */
+  /** A number whose successor was pruned would collide with nothing, and no follower would ever see its entry. */
   #trustedLast(): number | undefined {
     if (this.#last === undefined) return undefined;
     const age = this.#now().getTime() - this.#last.at;
@@ -274,8 +274,8 @@ export class JournalStore {
   }
 
   /**
-   * In a cluster only what is safe: behind a number that is rolled back, the next one would leave a gap. Numbers that are
-   * taken and not safe yet are collided with.
+   * In a cluster only what is safe: after a number that is rolled back, the next one would leave a gap. Numbers that are
+   * taken but not safe yet lead to a collision.
    */
   async #lastNumber(): Promise<number> {
     const options = { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 } as const;

@@ -1,4 +1,4 @@
-// Signing keys in `_signing_keys`, one document a key, named by its thumbprint.
+// Signing keys in `_signing_keys`, one document per key, named by its thumbprint.
 import type { Db } from "mongodb";
 import type { StoredKey, StoredKeysDeps } from "../auth/stored-keys.js";
 import { isDuplicate } from "./driver-errors.js";

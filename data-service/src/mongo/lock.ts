@@ -1,9 +1,9 @@
-// Lets one thing of a kind happen at a time, over all instances: for checks that involve many records (would moving a
+// Lets only one thing of a kind happen at a time, over all instances: for checks that involve many records (would moving a
 // folder make a circle? is there another root admin?), which no single write can make.
 //
-// A process that is stopped in the middle loses the lock and does not know it. So whoever asks the question puts its own
-// turn into every record that the answer rests on, and writes only while its turn is still there: who comes next has
-// put theirs over it.
+// A process that is suspended in the middle loses the lock without knowing it. So whoever asks the question puts its own
+// turn into every record on which the answer rests, and writes only while its turn is still there: the next one to ask
+// replaces it with theirs.
 import { randomUUID } from "node:crypto";
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
@@ -11,13 +11,13 @@ import type { Db } from "mongodb";
 import { until } from "../until.js";
 import { isDuplicate } from "./driver-errors.js";
 
-/** A process that died is waited for no longer; one that works renews it. */
+/** A process that died is waited for no longer than this; one that works renews its lease. */
 const LOCK_LEASE_MS = 10_000;
 const RENEW_MS = LOCK_LEASE_MS / 4;
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 20;
 
-/** Runs a task alone. @param task is given its turn, a name that no other has */
+/** Runs a task alone. @param task is given its turn, a name that no other task has */
 export type Lock = <Result>(task: (turn: string) => Promise<Result>) => Promise<Result>;
 
 interface LockDocument {
@@ -28,7 +28,7 @@ interface LockDocument {
 
 /**
  * @param name of what happens
- * @param refusal says why it can't, when others take too long
+ * @param refusal the message when others take too long
  */
 export function makeLock(db: Db, clock: Clock, name: string, refusal: string): Lock {
   const locks = db.collection<LockDocument>("_tree_lock");
@@ -43,7 +43,7 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
       );
       return true;
     } catch (error) {
-      // It is there and not over: the upsert collides with it.
+      // It exists and has not expired: the upsert collides with it.
       if (isDuplicate(error)) return false;
       throw error;
     }

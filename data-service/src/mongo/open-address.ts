@@ -1,4 +1,4 @@
-// MONGODB_URL -> an address that a driver can connect to, with the embedded engine opened where it names one.
+// MONGODB_URL -> an address that a driver can connect to, with the embedded engine opened if the address names one.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError } from "@portico/shared/env";
@@ -11,12 +11,12 @@ export interface OpenAddress {
   /** For the driver. */
   readonly url: string;
   readonly database: string;
-  /** Closes what was opened for it; a server that was there before stays as it is. */
+  /** Closes what was opened for it; a server that was already running stays as it is. */
   close(): Promise<void>;
 }
 
 /**
- * Light to import, so that an engine can open on its thread while the rest of the service is still being loaded.
+ * Quick to import, so that an engine can open on its thread while the rest of the service is still being loaded.
  * @throws ConfigError (EngineError is one) with one clear sentence
  */
 export async function openAddress(mongodbUrl: string): Promise<OpenAddress> {
@@ -34,12 +34,12 @@ export interface SharedAddress extends OpenAddress {
 }
 
 /**
- * The same for whoever only reads: an embedded database that a service of this user has open is read there.
+ * The same for those who only read: if a service of this user has an embedded database open, it is read through that.
  * @throws ConfigError as `openAddress` does
  */
 export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
   const asked = parseStoreAddress(mongodbUrl);
-  // Whoever only reads has another one in mind than one that is not there yet.
+  // Somebody who only wants to read did not mean a database that does not exist yet.
   if (asked.kind === "embedded" && !existsSync(join(asked.directory, "WiredTiger")))
     throw new ConfigError([
       `There is no database at ${resolve(asked.directory)}; DATA_DIR or MONGODB_URL says where it is.`,

@@ -1,4 +1,4 @@
-// Makes a table's collection and indexes; running it again changes nothing.
+// Makes a table's collection and indexes; repeating it changes nothing.
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
@@ -19,15 +19,15 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
   if (table.isSharded) await shardById(db, table.collection);
 }
 
-/** Makes the index of a number of children, and no other: what the table needs besides is the business of its own changes. */
+/** Makes only the index of a number of children: the table's own changes see to whatever else it needs. */
 export async function provisionNumber(db: Db, parents: IndexedTable, index: IndexSpec): Promise<void> {
   await makeCollection(db, parents.collection);
   await ensureIndexes(db, parents, [index]);
 }
 
 /**
- * The same for a table that is being made, and whose name nobody else can take meanwhile. One of this name that was
- * given up may have left indexes behind, by which records would have to be unique that need not be.
+ * The same for a table that is being made, whose name nobody else can take meanwhile. An earlier one of this name that was
+ * given up may have left indexes behind that would make records unique that need not be.
  */
 export async function provisionNew(db: Db, table: Table, isOurs: () => Promise<boolean>): Promise<void> {
   await makeCollection(db, table.collection);
@@ -36,7 +36,7 @@ export async function provisionNew(db: Db, table: Table, isOurs: () => Promise<b
   await provisionTable(db, table);
 }
 
-/** @param isOurs asked before each goes: whoever was slow here may find a table of others, with uniques of its own */
+/** @param isOurs asked before each is dropped: a slow process may find somebody else's table, with uniques of its own */
 async function dropStrayUniques(
   collection: Collection,
   wanted: readonly IndexSpec[],
@@ -49,7 +49,7 @@ async function dropStrayUniques(
   }
 }
 
-/** Is it made and called as those are that columns, relations and singletons have? Another may be somebody else's. */
+/** Is it made and named like the indexes of columns, relations and singletons? Any other may be somebody else's. */
 function isOurUnique(index: IndexDescriptionInfo): boolean {
   const fields = Object.keys(index.key);
   const key = fields.map((field) => [field, 1] as const);
@@ -68,13 +68,13 @@ export interface Building {
    * never one that was built since.
    */
   readonly change: string;
-  /** Those that go once the change is in use; until then each stays beside the one that takes its place. */
+  /** Those that are dropped once the change is in use; until then each stays beside the one that replaces it. */
   readonly former: readonly IndexSpec[];
 }
 
 /**
- * Makes the indexes that are missing. An adopted collection has some of its own: those that do the same are used, and
- * those in whose way another is that does not stay too. Ours have names of their own there.
+ * Makes the missing indexes. An adopted collection has some of its own: those that do the same are used, and if one that
+ * differs is in the way of ours, it stays, too. Ours have names of their own there.
  * @throws AppError 409 where MongoDB allows no more
  */
 export async function ensureIndexes(
@@ -99,7 +99,7 @@ export async function ensureIndexes(
   if (named.length > 0) await collection.createIndexes(named).catch((error) => refuseTooMany(error, table));
 }
 
-/** @throws AppError 409 where MongoDB allows no more, anything else as it is */
+/** @throws AppError 409 where MongoDB allows no more, any other error as it is */
 function refuseTooMany(error: unknown, { collection }: IndexedTable): never {
   const isFull = error instanceof MongoServerError && error.code === CANNOT_CREATE_INDEX;
   if (!isFull || !/too many indexes/i.test(error.message)) throw error;
@@ -107,7 +107,7 @@ function refuseTooMany(error: unknown, { collection }: IndexedTable): never {
   throw new AppError("CONFLICT", { message, cause: error });
 }
 
-/** The names of those indexes of ours that are there. */
+/** The names of those of our indexes that exist. */
 export async function ownIndexNames(
   db: Db,
   table: IndexedTable,
@@ -118,8 +118,8 @@ export async function ownIndexNames(
 }
 
 /**
- * Is it one of these, and ours? Those that look alike and promise something else are somebody else's, and in an adopted
- * collection also those that promise the same under another name.
+ * Is it one of these, and ours? Similar ones that promise something else belong to somebody else, and in an adopted
+ * collection so do those that promise the same under another name.
  */
 function isOwn(
   index: IndexDescriptionInfo,
@@ -130,12 +130,12 @@ function isOwn(
   return specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
 }
 
-/** Does an index that is there find, or refuse, all that the wanted one would? */
+/** Does an existing index find, or refuse, everything that the wanted one would? */
 function serves(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
   if (!hasKey(index, spec) || !comparesPlainly(index)) return false;
   if (sameOptions(index, spec)) return true;
   const holdsAll = index.partialFilterExpression === undefined && index.sparse !== true;
-  // Nulls that collide as well, or that are left out by another name: what is there is unique.
+  // An index in which nulls collide as well, or which leaves them out under another name, is still unique.
   return spec.unique ? index.unique === true && index.partialFilterExpression === undefined : holdsAll;
 }
 
@@ -164,7 +164,7 @@ export async function makeCollection(db: Db, name: string): Promise<void> {
   }
 }
 
-/** The name MongoDB gives an index by its keys; the same for the same index at every start. */
+/** The name that MongoDB gives an index by its keys; the same for the same index at every start. */
 function indexName({ key }: IndexSpec): string {
   return key.flat().join("_");
 }

@@ -5,12 +5,12 @@ import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/pro
 import { systemTableNames } from "../catalog/system-tables.js";
 import { comparesPlainly } from "./provision.js";
 
-/** Up to this many documents all are looked at, beyond it a sample of as many. */
+/** Up to this many documents are all looked at; of more, a sample of this size. */
 const SAMPLE = 5_000;
-/** How many different texts lists may hold to be named one by one. */
+/** How many different texts lists may hold to be named individually. */
 const MOST_WORDS = 20;
 const LONGEST_WORD = 64;
-/** Different values of a field that are looked up in another collection. */
+/** How many different values of a field are looked up in another collection. */
 const LOOKED_UP = 100;
 
 export interface Listed {
@@ -20,15 +20,15 @@ export interface Listed {
   readonly left: readonly string[];
 }
 
-/** What can be asked of a database. */
+/** The questions that can be put to a database. */
 export interface DatabaseReader {
-  /** The collections that are somebody's data, and those that are left out. */
+  /** The collections that hold somebody's data, and those that are left out. */
   list(): Promise<Listed>;
-  /** Names of the tables that are there already, of an earlier adoption for instance. */
+  /** Names of the existing tables, for instance from an earlier adoption. */
   tableNames(): Promise<readonly string[]>;
   /** Looks at one collection. */
   profile(collection: string): Promise<CollectionProfile>;
-  /** How many of the values of a field are ids of another collection. */
+  /** How many of a field's values are ids of another collection. */
   answer(question: LinkQuestion): Promise<LinkAnswer>;
 }
 
@@ -62,7 +62,7 @@ async function listCollections(db: Db, systemPrefix: string, used: ReadonlySet<s
   };
 }
 
-/** Why a collection is not served; empty for what nobody expects to be. */
+/** Why a collection is not shown; empty for those that nobody would expect. */
 function reasonAgainst(
   name: string,
   type: string,
@@ -117,7 +117,7 @@ async function answerLink(db: Db, question: LinkQuestion): Promise<LinkAnswer> {
   return { ...question, asked: Number(answer?.asked ?? 0), found: Number(answer?.found ?? 0) };
 }
 
-/** What is counted of values, by field and type. */
+/** What is counted about values, by field and type. */
 const ORDERED = ["int", "long", "double", "decimal", "binData"];
 const scalar = { $cond: [{ $in: ["$type", ORDERED] }, "$value", "$$REMOVE"] };
 const length = { $cond: [{ $eq: ["$type", "string"] }, { $strLenCP: stringOf("$value") }, "$$REMOVE"] };
@@ -129,7 +129,7 @@ const isFraction = {
   ],
 };
 
-/** The database looks at both sides of a condition, so each needs a value of its kind. */
+/** The database evaluates both sides of a condition, so each needs a value of its kind. */
 function stringOf(value: string): Document {
   return { $cond: [{ $eq: [{ $type: value }, "string"] }, value, ""] };
 }
@@ -199,7 +199,7 @@ function toSeen(row: Document): Seen {
   return { type: String(_id.type), count, least, greatest, shortest, longest, fractions };
 }
 
-/** Null is the absence of a value, and so is what an older MongoDB called undefined. */
+/** Null is the absence of a value, and so is what older MongoDBs called undefined. */
 function isValue({ type }: Seen): boolean {
   return type !== "null" && type !== "undefined" && type !== "missing";
 }
@@ -208,7 +208,7 @@ function isShortText({ type, longest = 0 }: Seen): boolean {
   return type === "string" && longest <= LONGEST_WORD;
 }
 
-/** The different texts in the lists of a field, in their order; undefined when there are many. */
+/** The different texts in a field's lists, in their order; undefined when there are many. */
 async function wordsOf(db: Db, collection: string, field: string): Promise<string[] | undefined> {
   if (field.startsWith("$") || field.includes(".")) return undefined;
   const groups = await db
@@ -225,7 +225,7 @@ async function wordsOf(db: Db, collection: string, field: string): Promise<strin
   return groups.length > MOST_WORDS ? undefined : groups.map(({ _id }) => String(_id)).toSorted();
 }
 
-/** MongoDB orders by type first, so the first and the last id show whether there is one type or more. */
+/** MongoDB orders by type first, so the first and the last id show whether there are several types. */
 async function outermostIds(db: Db, collection: string): Promise<Seen[]> {
   const ends = await Promise.all(
     ([1, -1] as const).map((direction) =>
@@ -251,7 +251,7 @@ async function uniqueIndexes(db: Db, collection: string): Promise<string[][]> {
     .map(({ key }) => Object.keys(key));
 }
 
-/** Only documents without one of the fields are left out. */
+/** It only leaves out documents without one of the fields. */
 function isPresence(filter: Document, key: Document): boolean {
   return Object.entries(filter).every(
     ([field, condition]) => field in key && JSON.stringify(condition) === '{"$exists":true}',

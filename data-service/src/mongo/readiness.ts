@@ -1,15 +1,14 @@
-// Whether the database answers: asked on a connection of its own, because a busy pool does not mean that the database
-// is away.
+// Whether the database answers: asked on a separate connection, because a busy pool does not mean that the database is away.
 import { MongoClient, type MongoClientOptions } from "mongodb";
 
-/** Less than a probe waits, the gateway's for one (2 s). */
+/** Less than a probe waits, such as the gateway's (2 s). */
 const LIMIT_MS = 1_500;
 
 export class Readiness {
   readonly #client: MongoClient;
   #asked: Promise<boolean> | undefined;
 
-  /** Connects when it is asked first. @param options those of the client that serves requests */
+  /** Connects when it is first asked. @param options those of the client that serves requests */
   constructor(url: string, options: MongoClientOptions) {
     this.#client = new MongoClient(url, {
       ...options,
@@ -21,7 +20,7 @@ export class Readiness {
     });
   }
 
-  /** Has the database answered in time? Those who ask at once share the question. */
+  /** Has the database answered in time? Callers that ask at once share the question. */
   async ask(): Promise<boolean> {
     this.#asked ??= this.#ping().finally(() => {
       this.#asked = undefined;
@@ -35,7 +34,7 @@ export class Readiness {
 
   async #ping(): Promise<boolean> {
     try {
-      // A client that could not connect does not try again by itself; one that has goes on.
+      // A client that failed to connect does not try again by itself; one that has connected goes on.
       await this.#client.connect();
       await this.#client.db("admin").command({ ping: 1 });
       return true;
@@ -47,7 +46,7 @@ export class Readiness {
 
 function late(): Promise<false> {
   return new Promise((resolve) => {
-    // An event loop that is late itself looks first for what has come meanwhile.
+    // If the event loop itself is late, it first looks for what has come meanwhile.
     setTimeout(() => setImmediate(() => resolve(false)), LIMIT_MS).unref();
   });
 }

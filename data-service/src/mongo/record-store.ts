@@ -1,4 +1,4 @@
-// Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
+// Records in MongoDB: the few calls of which every use case is made, with refusals instead of driver errors.
 import { AppError } from "@portico/shared/app-error";
 import { calculateObjectSize } from "bson";
 import type {
@@ -32,17 +32,17 @@ import { mostAnswered, readCommand, readWhole } from "./whole-answer.js";
 /** A change of one document, by operator. */
 export type UpdateOperators = UpdateFilter<BsonDocument>;
 
-/** A document that was changed. */
+/** A document after a change. */
 export interface Updated {
-  /** As it is then; undefined when that is unknown. */
+  /** As it is after the change; undefined when that is unknown. */
   readonly document: StoredRecord | undefined;
 }
 
-/** What one read may take. */
+/** The limits of one read. */
 export interface ReadLimits {
   /** No longer than QUERY_TIMEOUT_MS. */
   readonly maxTimeMS: number;
-  /** Breaks it off. */
+  /** Aborts it. */
   readonly signal: AbortSignal;
 }
 
@@ -54,19 +54,19 @@ function oneMore(field: string): Document {
   return { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } };
 }
 
-/** The list of links in a field; another program may have written null there, or a single one. */
+/** The list of links in a field; another program may have written null there, or a single link. */
 export function listIn(field: string): Document {
   const single = { $cond: [{ $eq: [{ $ifNull: [`$${field}`, null] }, null] }, [], [`$${field}`]] };
   return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
 }
 
-/** A change of a list of links: of which records, and what is set in them. */
+/** A change of a list of links: in which records, and what is set in them. */
 export interface ListChange {
   readonly having: Document;
   readonly set: Document;
 }
 
-/** Takes ids out of a list. No links are no value, however they went. */
+/** Removes ids from a list. An empty list is stored as no value, however it became empty. */
 export function listWithout(field: string, ids: readonly Stored[]): ListChange {
   const isOther = { $not: { $in: ["$$this", { $literal: [...ids] }] } };
   const others = { $filter: { input: listIn(field), cond: isOther } };
@@ -84,19 +84,19 @@ export function listWith(field: string, id: Stored): ListChange {
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
-/** Documents of a list call, small enough to be sent at once or to be streamed. */
+/** Documents of a list call: few enough to be sent at once or streamed. */
 const BATCH_SIZE = 500;
-/** Of a stream whose documents are large, about as much is held at once. */
+/** How much of a stream of large documents is held at once, roughly. */
 const BATCH_BYTES = 2 * 1024 * 1024;
-/** What a stream begins with: how large its documents are shows then. */
+/** A stream begins with this many, which show how large its documents are. */
 const FIRST_BATCH_SIZE = 10;
-/** Documents of a batch that are weighed. */
+/** How many documents of a batch are weighed. */
 const WEIGHED = 3;
-/** Documents that are handed over together. */
+/** How many documents are handed over together. */
 const AT_ONCE = 50;
-/** How often it is looked whether a cursor that is to be killed is open by now. */
+/** How often to check whether a cursor that must be killed is open yet. */
 const OPENING_MS = 20;
-/** A read that the database ends by its own doing is begun this often, before it counts as failed. */
+/** How often a read that the database ends by itself is begun before it counts as failed. */
 const READ_ATTEMPTS = 3;
 
 export class RecordStore {
@@ -114,7 +114,7 @@ export class RecordStore {
 
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
-   * @param options a promise other than the database's, for writes that something else makes safe
+   * @param options other promises than the database's, for writes that are made safe in another way
    */
   constructor(db: Db, timeoutMs: number, options: CollectionOptions = {}) {
     this.#db = db;
@@ -129,7 +129,7 @@ export class RecordStore {
     );
   }
 
-  /** Runs a pipeline to its end and gives all documents. */
+  /** Runs a pipeline to its end and returns all documents. */
   async read(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<StoredRecord[]> {
     return this.#refusing(table, () => this.#read(table, pipeline, mostAnswered(pipeline), limits));
   }
@@ -147,7 +147,7 @@ export class RecordStore {
     return this.#refusing(table, () => untilRead(() => this.#whole(table, pipeline, most, limits)));
   }
 
-  /** Those of the documents that there are, in any order. @param fields a projection */
+  /** Those of the documents that exist, in any order. @param fields a projection */
   async byIds(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[]> {
     return this.#refusing(
       table,
@@ -167,8 +167,8 @@ export class RecordStore {
   }
 
   /**
-   * Runs a pipeline and gives documents as they are asked for, some at a time. All of them may take as long as they
-   * take; the database may work for each batch as long as for another read.
+   * Runs a pipeline and returns documents as they are asked for, some at a time. Together they may take any time; for each
+   * batch the database may work as long as for any other read.
    */
   async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
     for (let attempt = 1; ; attempt += 1) {
@@ -201,7 +201,7 @@ export class RecordStore {
     }
   }
 
-  /** How many documents a table has. Reads them only where nothing else can be relied on. */
+  /** How many documents a table has. Reads them only if nothing else can be relied on. */
   async countAll(table: Table): Promise<number> {
     const exactly = async (): Promise<number> => {
       const [counted] = await untilRead(() => this.#aggregate(table, [{ $count: "value" }]).toArray());
@@ -221,21 +221,22 @@ export class RecordStore {
     return this.#counts.knows(table.id);
   }
 
-  /** How MongoDB runs a pipeline, and what it read for it. */
+  /** How MongoDB runs a pipeline, and what it reads for it. */
   async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
     const explain = async (): Promise<Document> => {
       const cursor = this.#aggregate(table, pipeline);
       try {
         return await cursor.explain("executionStats");
       } finally {
-        // The driver keeps every cursor, pipeline and all, until it is closed; one that only explains never is by itself.
+        // The driver keeps every cursor, pipeline and all, until it is closed; one that only explains never closes by
+        // itself.
         await cursor.close();
       }
     };
     return reportOf(await this.#refusing(table, () => untilRead(explain)));
   }
 
-  /** The ids out of the list that exist, as JSON text. @param visible stages that let only some records pass */
+  /** The ids from the list that exist, as JSON text. @param visible stages that let only some records pass */
   async existing(
     table: Table,
     ids: readonly Stored[],
@@ -263,7 +264,7 @@ export class RecordStore {
     return new Set(found.map((document) => Number(document[POSITION])));
   }
 
-  /** Inserts documents, all of them or (on a duplicate) none after the first that collides. */
+  /** Inserts documents: all of them, or (on a duplicate) none after the first that collides. */
   async insert(table: Table, documents: readonly Document[]): Promise<void> {
     const collection = this.#collection(table);
     const [only, ...more] = documents;
@@ -275,7 +276,7 @@ export class RecordStore {
     );
   }
 
-  /** Inserts the documents whose ids are not there yet. Where none is, that takes half as long. */
+  /** Inserts the documents whose ids do not exist yet. If none does, that takes half as long. */
   async insertMissing(table: Table, documents: readonly Document[]): Promise<void> {
     const ids = documents.map(({ _id }) => _id ?? null);
     const those = [{ $match: { _id: { $in: ids } } }, { $count: "value" }];
@@ -295,8 +296,8 @@ export class RecordStore {
 
   /**
    * The same.
-   * @param fields what to give of the document; all of it, if left out
-   * @returns the document as it is then, or undefined when none was selected
+   * @param fields what to return of the document; all of it, if omitted
+   * @returns the document after the change, or undefined when none was selected
    */
   async updateAndGet(
     table: Table,
@@ -316,9 +317,9 @@ export class RecordStore {
   /**
    * Changes the document with this id, whatever it is like; many such changes at once cost the server one command.
    * @param change sets `updatedAt`, and gives the same result when it is made twice
-   * @param fields what to give of the document
-   * @param freeOf a field that keeps a document from being changed while it is there, which holds an object then
-   * @returns undefined when there is no such document, or it has that field
+   * @param fields what to return of the document
+   * @param freeOf a field that keeps a document from being changed while it has an object in it
+   * @returns undefined when there is no such document, or it has that object
    */
   async updateById(
     table: Table,
@@ -327,12 +328,12 @@ export class RecordStore {
     fields: Document,
     freeOf?: string,
   ): Promise<Updated | undefined> {
-    // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an
+    // If the id is the whole condition, no query is planned. `$pop` does nothing if there is no field, and refuses an
     // object.
     const whileFree: UpdateOperators =
       freeOf === undefined ? change : { ...change, $pop: { [freeOf]: 1 as const } };
     if (await this.#updateTogether(table, id, whileFree)) {
-      // It is made, whether it can be read or not.
+      // The change is made, whether the document can be read or not.
       const found = await this.byIds(table, [id], fields).catch(() => []);
       return { document: found[0] };
     }
@@ -353,13 +354,15 @@ export class RecordStore {
     return this.#writing(table, () => this.#updates.make(this.#collection(table), { id, change, proof }));
   }
 
-  /** @returns how many documents are different now */
+  /** @returns how many documents have changed */
   async updateMany(table: Table, which: Document, change: UpdateOperators | Stage[]): Promise<number> {
     const result = await this.#writing(table, () => this.#collection(table).updateMany(which, change));
     return result.modifiedCount;
   }
 
-  /** Makes many changes, each of the document that its `which` selects, in no order. @returns how many were made */
+  /**
+   * Makes many changes, each to the document that its `which` selects, in no particular order. @returns how many were made
+   */
   async updateEach(
     table: Table,
     changes: readonly { readonly which: Document; readonly change: UpdateOperators }[],
@@ -371,30 +374,30 @@ export class RecordStore {
     return result.modifiedCount;
   }
 
-  /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
+  /** Removes ids from the list in `field`, wherever `which` selects. @returns how many lists have changed */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
     const { having, set } = listWithout(field, ids);
     return this.updateMany(table, { $and: [which, having] }, [{ $set: set }]);
   }
 
-  /** Adds an id to the list in `field`, wherever `which` selects. @returns how many lists are different now */
+  /** Adds an id to the list in `field`, wherever `which` selects. @returns how many lists have changed */
   async push(table: Table, which: Document, field: string, id: Stored): Promise<number> {
     const { having, set } = listWith(field, id);
     return this.updateMany(table, { $and: [which, having] }, [{ $set: set }]);
   }
 
-  /** @returns how many documents went */
+  /** @returns how many documents were removed */
   async remove(table: Table, which: Document): Promise<number> {
     const result = await this.#writing(table, () => this.#collection(table).deleteMany(which));
     return result.deletedCount;
   }
 
-  /** The first of some numbers that are no record's id yet; never given twice. */
+  /** The first of some numbers that are not yet ids of records; never given twice. */
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
       const first = await this.#refusing(table, () => takeNumbers(this.#db, table.id, count));
       if (!Number.isSafeInteger(first + count - 1)) throw noNumbersLeft(table);
-      // Records may have been there before the table, and another program may still be making some.
+      // Records may have existed before the table, and another program may still be making some.
       const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
       const isTaken = { $match: { _id: range } };
       const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
@@ -403,7 +406,7 @@ export class RecordStore {
     }
   }
 
-  /** Goes on after the greatest number among the ids. */
+  /** Continues after the greatest number among the ids. */
   async #raiseAboveRecords(table: Table): Promise<void> {
     const numbers: Stage[] = [
       { $match: { _id: { $type: "number" } } },
@@ -414,7 +417,7 @@ export class RecordStore {
     await this.raiseSequence(table, Math.floor(Number(greatest?._id ?? 0)));
   }
 
-  /** The sequence of a table continues above this number. */
+  /** Makes a table's sequence continue above this number. */
   async raiseSequence(table: Table, last: number): Promise<void> {
     await this.#refusing(table, () => raiseSequence(this.#db, table.id, last));
   }
@@ -425,7 +428,7 @@ export class RecordStore {
     return getOrMake(this.#collections, name, make);
   }
 
-  /** @param most documents that it answers at most */
+  /** @param most how many documents it answers at most */
   #read(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
     return untilRead(
       async () =>
@@ -450,8 +453,8 @@ export class RecordStore {
   }
 
   /**
-   * A cursor without a limit of its own: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads
-   * nothing, so that all that takes long is a `getMore`, which ends when its cursor is killed.
+   * A cursor without a time limit: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads nothing, so
+   * everything slow is a `getMore`, which ends when its cursor is killed.
    */
   #openCursor({ collection }: Table, pipeline: Stage[]): RunCommandCursor {
     const command = readCommand(this.#db, collection, pipeline, 0);
@@ -475,12 +478,12 @@ export class RecordStore {
   }
 }
 
-/** An import may have brought the greatest number that there is. */
+/** An import may have brought the greatest number there is. */
 function noNumbersLeft({ name }: Table): AppError {
   return new AppError("CONFLICT", `There are no numbers left for new records of "${name}".`);
 }
 
-/** Runs a read, and again when the database has ended it by its own doing: a table that is changed loses indexes. */
+/** Runs a read, and again when the database has ended it by itself: a table that is changed loses indexes. */
 async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -491,19 +494,19 @@ async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** How many documents like these are to be asked for at once. */
+/** How many documents of this kind to ask for at once. */
 function batchSizeFor(documents: readonly StoredRecord[]): number {
   const largest = Math.max(1, ...documents.slice(-WEIGHED).map((each) => calculateObjectSize(each)));
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
 }
 
-/** Waits for the next batch, which the database gives up when it takes longer than `limitMs`. */
+/** Waits for the next batch; if it takes longer than `limitMs`, the database gives it up. */
 async function hasMore(cursor: AbstractCursor<StoredRecord>, limitMs: number): Promise<boolean> {
   if (cursor.bufferedCount() > 0) return true;
   let isLate = false;
   const killLate = (): void => {
     isLate = true;
-    // One that is not open yet would be opened all the same, and stay.
+    // A cursor that is not open yet would still be opened, and stay.
     if (cursor.id === undefined) timer = setTimeout(killLate, OPENING_MS);
     else cursor.close().catch(() => {});
   };

@@ -1,5 +1,5 @@
-// Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after. They
-// are given with the names that they speak of, so that none is applied to a name that it was not written for.
+// Permission rules in `svc_permission`, cached for a moment: a change takes effect at once here, and everywhere soon after.
+// They come with the names that they use, so that none is applied to a name for which it was not written.
 import { unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { isObject, type Json } from "@portico/shared/json";
@@ -25,7 +25,7 @@ interface RuleDocument {
   check?: Json;
   isEnabled: boolean;
   updatedAt: Date;
-  /** What a change of tables has changed in it, so that undoing the change brings it back. */
+  /** What a change of tables has changed in it, so that undoing the change restores it. */
   _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean }; meaning?: string };
   /** Stays, whatever is written to the rule. */
   _withheld?: Withheld;
@@ -36,33 +36,34 @@ const FRESH_MS = 2_000;
 
 export interface RuleStore {
   /**
-   * Enabled rules of a role and of everyone.
-   * @param roleId null = everyone's alone
+   * Enabled rules of a role and of everybody.
+   * @param roleId null = only everybody's
    * @throws AppError 503 when tables keep being changed
    */
   of(roleId: string | null): Promise<RuleSet>;
-  /** Enabled rules of all roles and of everyone, as they are in this moment. */
+  /** Enabled rules of all roles and of everybody, as they are at this moment. */
   enabled(): Promise<readonly Rule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
-   * Lets the rules follow a change of tables that is in use, once however often it is called. A rule that is edited
+   * Lets the rules follow a change of tables that is in use, only once however often it is called. A rule that is edited
    * meanwhile is looked at again.
-   * @param ask throws to leave them: before each, after it was read, so that none is written that others have gone on with
+   * @param ask throws to leave the rest: called before each is written and after it was read, so that none is written that
+   * others have gone on with
    */
   follow(change: string, ask: () => Promise<void>): Promise<void>;
 }
 
-/** A change of tables by its id, the one it undoes, and what becomes of rules with it. */
+/** A change of tables by its id, the one that it undoes, and what becomes of rules with it. */
 export interface RuleChange {
   readonly id: string;
   readonly undoes: string | null;
-  /** @param former where the change that is undone was the last that touched the rule */
+  /** @param former the rule as it was, if the change that is undone was the last to touch it */
   readonly decide: (
     rule: StoredRule & { readonly isEnabled: boolean },
     former: FormerRule | undefined,
   ) => RuleState;
-  /** By the names before the change. */
+  /** In terms of the names before the change. */
   readonly meaningOf: (text: RuleText) => string;
 }
 
@@ -71,7 +72,7 @@ export interface RuleStoreDeps {
   readonly catalogs: { get(): Promise<Catalog>; refresh(): Promise<Catalog> };
   /** A change that is in use and that the rules may not follow yet. */
   readonly changeOf: (id: string) => Promise<RuleChange | undefined>;
-  /** Told when rules are read from the database. */
+  /** Called when rules are read from the database. */
   readonly noteLoad?: () => void;
 }
 
@@ -80,7 +81,7 @@ const ATTEMPTS = 10;
 
 interface Kept {
   readonly at: number;
-  /** The names when they were asked for. */
+  /** The names at the time they were asked for. */
   readonly change: LatestChange | undefined;
   readonly rules: Promise<RuleSet>;
 }
@@ -109,7 +110,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       const { change } = await catalogs.get();
       const pending = change?.isFollowed === false ? await changeOf(change.id) : undefined;
       const found = (await ofRole(roleId)).flatMap((each) => asOf(each, pending));
-      // By the names of a moment alone: what was written for others is read again.
+      // Only by the names of the same moment: rules written for others are read again.
       if (isSame((await catalogs.refresh()).change, change)) return { rules: found, change: change?.id };
     }
     throw unavailable("Tables are being changed; try again shortly.", 1);
@@ -125,7 +126,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       for (const [role, { at }] of cache) if (now - at >= FRESH_MS) cache.delete(role);
       const fresh: Kept = { at: now, change, rules: read(roleId) };
       cache.set(roleId, fresh);
-      // What could not be read must be asked for again.
+      // Rules that could not be read must be asked for again.
       fresh.rules.catch(() => cache.get(roleId) === fresh && cache.delete(roleId));
       return fresh.rules;
     },
@@ -152,7 +153,7 @@ function asOf(document: RuleDocument, change: RuleChange | undefined): Rule[] {
   return toRule(document).map((rule) => ({ ...rule, ...wanted?.text }));
 }
 
-/** @returns what the rule is to be by the change; undefined: as it is, or it follows already */
+/** @returns what the change makes of the rule; undefined if it stays as it is, or follows already */
 function toFollow(document: RuleDocument, change: RuleChange): RuleState | undefined {
   return document._followed?.change === change.id ? undefined : followed(document, change);
 }
@@ -184,10 +185,10 @@ async function followOne(
   if (edited !== null) await followOne(rules, edited, change);
 }
 
-/** In the database a member without a value is not there. */
+/** In the database a member without a value is absent. */
 const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" : { $literal: value });
 
-/** @returns what the rule is to be; undefined: as it is */
+/** @returns what becomes of the rule; undefined if it stays as it is */
 function followed(document: RuleDocument, { undoes, decide }: RuleChange): RuleState | undefined {
   const [rule] = toRule(document);
   if (rule === undefined) return undefined;

@@ -1,7 +1,7 @@
-// The numbers that new records of tables with whole-number ids get: each is given once.
+// The numbers that new records get in tables with whole-number ids: each is given only once.
 import type { Collection, Db } from "mongodb";
 
-/** By the id of the table; a sequence that is not there yet begins at 1. */
+/** By the id of the table; a sequence that does not exist yet begins at 1. */
 interface SequenceDocument {
   _id: string;
   /** The last number that was given. */
@@ -21,7 +21,7 @@ export async function takeNumbers(db: Db, table: string, count: number): Promise
   return taken.last - count + 1;
 }
 
-/** Goes on above this number, if it has not come so far. */
+/** Continues above this number, if it has not come that far. */
 export async function raiseSequence(db: Db, table: string, last: number): Promise<void> {
   await sequencesOf(db).updateOne({ _id: table }, { $max: { last } }, { upsert: true });
 }

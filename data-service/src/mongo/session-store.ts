@@ -1,4 +1,4 @@
-// Sessions in `_sessions`: no table, so no route of the API reaches them (security row C16).
+// Sessions in `_sessions`: they are no table, so no route of the API reaches them (security row C16).
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { IssueSessionDeps } from "../auth/issue-session.js";
 import type { RefreshDeps } from "../auth/refresh.js";
@@ -10,27 +10,30 @@ import { userCollection } from "./user-store.js";
 
 interface SessionDocument extends Omit<Session, "id" | "userId" | "epochs"> {
   _id: string;
-  /** Missing in sessions made before there were epochs. */
+  /** Missing in sessions from before there were epochs. */
   epochs?: readonly string[];
   userId: ObjectId;
 }
 
-/** Everything the use cases of auth/ ask of sessions. */
+/** Everything that the use cases of auth/ ask about sessions. */
 export type SessionStore = IssueSessionDeps["sessions"] &
   RefreshDeps["sessions"] &
   MySessionsDeps["sessions"] & {
     /** Lets the session outlive a password change that is about to begin this epoch. */
     addEpoch(sessionId: string, epoch: string): Promise<void>;
-    /** Removes a user's sessions but those of the epoch. */
+    /** Removes a user's sessions except those of the epoch. */
     removeAllBut(userId: string, epoch: string | undefined): Promise<void>;
   };
 
-/** A program that signs in again and again must not make a list that nobody can read; the least used go. */
+/**
+ * A program that signs in again and again must not make a list that nobody can read; the least recently used ones are
+ * removed.
+ */
 const MOST_OF_ONE_USER = 1_000;
-/** How many sign-ins look for them: a look at a thousand sessions takes longer than the rest of a sign-in. */
+/** How many sign-ins look for too many sessions: looking at a thousand takes longer than the rest of a sign-in. */
 const LOOKS = 1 / 16;
 
-/** What sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
+/** Sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
 export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {
   return [
     (now) => sessionCollection(db).deleteMany({ expiresAt: { $lte: now } }),
@@ -68,7 +71,7 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
     },
     async rotate(sessionId, generation, { rotatedAt, expiresAt }) {
       const document = await sessions.findOneAndUpdate(
-        // The TTL monitor sweeps about once a minute, so expiry is part of the condition.
+        // The TTL monitor sweeps only about once a minute, so expiry is part of the condition.
         { _id: { $eq: sessionId }, generation, expiresAt: { $gt: rotatedAt } },
         { $set: { generation: generation + 1, rotatedAt, lastUsedAt: rotatedAt, expiresAt } },
         { returnDocument: "after" },
@@ -107,10 +110,10 @@ function toSession({ _id, userId, epochs = [FIRST_EPOCH], ...rest }: SessionDocu
   return { id: _id, userId: userId.toHexString(), epochs, ...rest };
 }
 
-/** One account per e-mail, sessions by user, and expired sessions swept away. Safe to repeat. */
+/** One account per e-mail address, sessions by user, and expired sessions swept away. Safe to repeat. */
 export async function ensureAuthIndexes(db: Db, systemTablePrefix: string): Promise<void> {
   await Promise.all([
-    // To the letter what mongo/provision makes for the unique column `email` of `svc_user`: either may come first.
+    // Exactly what mongo/provision makes for the unique column `email` of `svc_user`: either may come first.
     userCollection(db, systemTablePrefix).createIndex(
       { email: 1 },
       { unique: true, partialFilterExpression: { email: { $exists: true } } },

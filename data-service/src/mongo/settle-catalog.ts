@@ -1,4 +1,4 @@
-// Carries what the latest number of the catalog puts into use over into `svc_table`.
+// Copies what the latest number of the catalog puts into use into `svc_table`.
 import { type Collection, ObjectId } from "mongodb";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { CatalogCollections, TableDocument } from "./catalog-documents.js";
@@ -29,7 +29,7 @@ async function settleNew(
   const { _id, ...definition } = reserved.table;
   await makeRoom(tables, definition.name);
   const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
-  // Whoever was slow here may come after the table was deleted again.
+  // A slow process may come after the table was deleted again.
   if (upsertedCount === 1 && (await isRemoved(changes, id, null))) await tables.deleteOne({ _id });
 }
 
@@ -44,7 +44,7 @@ async function isRemoved(
   return (await changes.findOne(removal, { projection: { _id: 1 } })) !== null;
 }
 
-/** Puts definitions in the place of earlier ones; a slow instance never puts an older one over a newer. */
+/** Replaces earlier definitions; a slow instance never puts an older one in place of a newer. */
 async function settleChange(
   { tables, changes }: CatalogCollections,
   id: ObjectId,
@@ -71,10 +71,10 @@ async function settleChange(
   await tables.deleteMany({ _id: { $in: gone }, ...older });
 }
 
-/** Every definition says where its data lies; whatever else was put into the collection is no table. */
+/** Every definition says where its data is; anything else in the collection is not a table. */
 export const IS_DEFINITION = { "storage.collection": { $exists: true } } as const;
 
-/** What is no definition must not keep a name from a table: names are unique. */
+/** Something that is not a definition must not keep a name from a table: names are unique. */
 async function makeRoom(tables: Collection<TableDocument>, name: string): Promise<void> {
   await tables.deleteMany({ name, $nor: [IS_DEFINITION] });
 }

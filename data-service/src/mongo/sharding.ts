@@ -15,7 +15,7 @@ export async function isShardedCluster(db: Db): Promise<boolean> {
   return isMongos(await db.admin().command({ hello: 1 }));
 }
 
-/** False as well where the account may not ask: `shardCollection` itself refuses what is spread already. */
+/** False as well if the account may not ask: `shardCollection` itself refuses a collection that is spread already. */
 async function isSpread(db: Db, collection: string): Promise<boolean> {
   const which = { _id: `${db.databaseName}.${collection}`, unsplittable: { $ne: true } };
   try {
@@ -27,15 +27,15 @@ async function isSpread(db: Db, collection: string): Promise<boolean> {
 }
 
 /**
- * Spreads a collection over the shards by the hash of `_id`. Nothing happens where there are no shards, nor to a
- * collection that is spread already, by whatever key.
- * @throws AppError 409 when MongoDB refuses, as it does where another program's index promises something unique
+ * Spreads a collection over the shards by the hash of `_id`. Does nothing if there are no shards, or if the collection is
+ * spread already, by whatever key.
+ * @throws AppError 409 when MongoDB refuses, for instance because another program's index promises something unique
  */
 export async function shardById(db: Db, collection: string): Promise<void> {
   if (!(await isShardedCluster(db)) || (await isSpread(db, collection))) return;
   const key = { _id: "hashed" } as const;
   try {
-    // `shardCollection` makes the index of an empty collection only.
+    // `shardCollection` makes the index only for an empty collection.
     await db.collection(collection).createIndex(key);
     await db.admin().command({ shardCollection: `${db.databaseName}.${collection}`, key });
   } catch (error) {

@@ -29,7 +29,7 @@ export function parseStoreAddress(mongodbUrl: string): StoreAddress {
   return { kind: "embedded", directory, database };
 }
 
-/** Where the data lies, for whoever starts the service; a server's address may hold a password. */
+/** Where the data is, for whoever starts the service; a server's address may hold a password. */
 export function describeStore({ mongodbUrl, dataDir }: { mongodbUrl: string; dataDir: string }): string {
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind === "server") return "the MongoDB at MONGODB_URL";

@@ -4,7 +4,7 @@ import type { Logger } from "@portico/shared/logger";
 
 const EVERY_MS = 10 * 60_000;
 
-/** Sweeps now and every ten minutes. @returns a function that ends it */
+/** Sweeps now and every ten minutes. @returns stops it */
 export function sweepRegularly(
   sweeps: readonly ((now: Date) => Promise<unknown>)[],
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
@@ -12,8 +12,8 @@ export function sweepRegularly(
   let isEnded = false;
   const sweepAll = (): void => {
     for (const sweep of sweeps) {
-      // Everything swept has been checked for expiry wherever it is read: a failure costs only space. What is under way at
-      // the end finds the database closed.
+      // Everything that is swept is checked for expiry wherever it is read, so a failure costs only space. A sweep that runs
+      // during a stop finds the database closed.
       sweep(clock.now()).catch((err: unknown) => isEnded || logger.warn({ err }, "sweep failed"));
     }
   };

@@ -1,4 +1,4 @@
-// What a change of a table does to its collection as a whole: indexes, shards, and its end.
+// What a change of a table does to its collection as a whole: indexes, shards, and its removal.
 import { type Db, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { IndexSpec } from "../catalog/indexes.js";
@@ -9,14 +9,14 @@ import { shardById } from "./sharding.js";
 import type { RequireLock } from "./table-writes.js";
 
 export interface TableCollections {
-  /** Builds indexes for a change. @throws AppError 409 where MongoDB allows no more; a duplicate is told by `false` */
+  /** Builds indexes for a change. @returns false for a duplicate @throws AppError 409 where MongoDB allows no more */
   build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
-  /** Spreads the records over the shards, where there are any. */
+  /** Spreads the records over the shards, if there are any. */
   shard(table: Table): Promise<void>;
   /**
-   * Drops indexes that are there; none that are built after the lock was asked for, however late the drop arrives (see
+   * Drops existing indexes, but none that is built after the lock was asked for, however late the drop arrives (see
    * `Building`).
-   * @param isMeant of an index by its name; without it all are
+   * @param isMeant chooses indexes by name; without it all are dropped
    */
   dropIndexes(
     table: Table,
@@ -48,7 +48,7 @@ export function makeTableCollections(db: Db): TableCollections {
     shard: (table) => shardById(db, table.collection),
     async dropIndexes(table, indexes, requireLock, isMeant = () => true) {
       if (indexes.length === 0) return;
-      // First the names, then the question: what is built once somebody else goes on has another name.
+      // First the names, then the question: an index that is built after somebody else has taken over has another name.
       const names = await ownIndexNames(db, table, indexes).catch(unlessMissing);
       for (const name of names ?? []) {
         if (!isMeant(name)) continue;

@@ -1,15 +1,15 @@
-// How many documents a collection holds, without reading them.
+// How many documents a collection has, without reading them.
 //
-// MongoDB keeps the number itself, but a server that was killed may begin with a wrong one, and a sharded cluster adds
-// documents that are moving. So the number is compared with an exact count first. A server that goes on running keeps
-// whatever difference there was; when it is another one, or the same one started anew, the comparison is due again. What it
-// calls 0 may be less: it goes on counting down from a number that was too low, and says so to nobody.
+// MongoDB keeps this number itself, but a server that was killed may start with a wrong one, and a sharded cluster adds
+// documents that are moving. So the number is first compared with an exact count. A server that keeps running keeps whatever
+// difference there was; when it is another server, or the same one restarted, the comparison is due again. A number that it
+// gives as 0 may really be lower: it goes on counting down from a number that was too low, and tells nobody.
 import type { Db } from "mongodb";
 import { isShardedCluster } from "./sharding.js";
 
 /**
- * What comes before a call can reach another server, or the same one started anew: connections to one that was killed
- * are found closed before a new one is made.
+ * These come before a call can reach another server, or the same one restarted: connections to a killed server are found
+ * closed before a new one is made.
  */
 const SERVER_EVENTS = ["serverDescriptionChanged", "connectionClosed"] as const;
 
@@ -23,7 +23,7 @@ interface Known {
 export class TableCounts {
   readonly #db: Db;
   readonly #known = new Map<string, Known>();
-  /** Grows with every change of the servers; what was learned before holds no longer. */
+  /** Increased with every change of the servers; what was learned before is no longer valid. */
   #era = 0;
 
   constructor(db: Db) {
@@ -43,9 +43,9 @@ export class TableCounts {
     const known = this.#known.get(key);
     if (known === undefined || !this.knows(key)) return this.#compare(key, collection, countExactly);
     const kept = await this.#kept(collection);
-    // What was learned may hold no longer once it has been below.
+    // What was learned may be invalid once the number has been below zero.
     if (kept === 0) this.#known.delete(key);
-    // Between asking and answering the server may have become another one.
+    // Between question and answer the server may have become another one.
     return known.era === this.#era && kept > 0 ? kept + known.difference : countExactly();
   }
 
@@ -59,12 +59,12 @@ export class TableCounts {
     const era = this.#era;
     const before = await this.#kept(collection);
     const exact = await countExactly();
-    // A number that moved meanwhile can't be compared, nor can none; the next call tries again.
+    // A number that changed meanwhile can't be compared, nor can 0; the next call tries again.
     const isComparable = before > 0 && before === (await this.#kept(collection));
     if (!isComparable || era !== this.#era || (await isShardedCluster(this.#db))) return exact;
     const difference = exact - before;
     const last = this.#known.get(key);
-    // One insert and one delete in between look like stillness, so a difference has to be found twice.
+    // One insert and one delete in between look like stillness, so a difference must be found twice.
     const isSure = difference === 0 || (last?.era === era && last.difference === difference);
     this.#known.set(key, { era, difference, isSure });
     return exact;

@@ -1,4 +1,4 @@
-// The records of a table, and their collection, as a change of the table sees them: asked and written by storage field.
+// The records of a table, and their collection, as a change of the table sees them: read and written by storage field.
 import type { Db } from "mongodb";
 import { makeDiskSpace } from "./disk-space.js";
 import { makeTableCollections, type TableCollections } from "./table-collections.js";
@@ -8,8 +8,8 @@ import { makeTableWrites, type TableWrites } from "./table-writes.js";
 export type TableData = TableQuestions & TableWrites & TableCollections;
 
 /**
- * @param requireSpace where the disk under the database is ours to look after: asked before each batch of what makes records
- * larger; throws when it is nearly full
+ * @param requireSpace given if the disk under the database is ours to watch: called before each batch that makes records
+ * larger; throws when the disk is nearly full
  */
 export function makeTableData(db: Db, requireSpace?: () => Promise<void>): TableData {
   const space = requireSpace && makeDiskSpace(db, requireSpace);

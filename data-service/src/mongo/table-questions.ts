@@ -1,4 +1,4 @@
-// What a change of a table asks its records, by storage field.
+// What a change of a table asks about its records, by storage field.
 import type { Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -9,7 +9,7 @@ import { asStored } from "../query/as-read.js";
 import { listIn } from "./record-store.js";
 import { BATCH } from "./walk-records.js";
 
-/** Of so many records the ids are told. */
+/** How many records are named by their ids. */
 export const EXAMPLES = 5;
 
 export interface Found {
@@ -22,9 +22,9 @@ export interface Found {
 export type LinkCount = "none" | "some" | "several";
 
 export interface TableQuestions {
-  /** All records. */
+  /** Counts all records. */
   count(table: Table): Promise<number>;
-  /** The same of those that are not deleted. */
+  /** Counts those that are not deleted. */
   countLiving(table: Table): Promise<number>;
   /** Are there any documents? */
   holdsAny(collection: string): Promise<boolean>;
@@ -32,11 +32,11 @@ export interface TableQuestions {
   withValue(table: Table, field: string): Promise<Found>;
   /** Records that have none. */
   withoutValue(table: Table, field: string): Promise<Found>;
-  /** Records that have so many in the field, which holds lists of them. */
+  /** Records with this many different links in the field, which holds lists of them. */
   withLinks(table: Table, field: string, count: LinkCount): Promise<Found>;
-  /** Records that share the values of all fields with another one. @param given values of records that have none */
+  /** Records that share the values of all fields with another one. @param given values that records without one will get */
   duplicates(table: Table, fields: readonly string[], given?: ReadonlyMap<string, Stored>): Promise<Found>;
-  /** Records whose value in the field the test picks out. */
+  /** Records whose value in the field passes the test. */
   matching(table: Table, field: string, test: (value: unknown) => boolean): Promise<Found>;
   /** Would restoring leave a record without a value in the former field? */
   leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
@@ -96,12 +96,12 @@ export function makeTableQuestions(db: Db): TableQuestions {
   };
 }
 
-/** What `restoredIn` looks at. */
+/** The fields that `restoredIn` looks at. */
 export function projectionOf({ later, former, note }: FieldPair): BsonDocument {
   return { [later]: 1, [former]: 1, ...(note === undefined ? {} : { [note.field]: 1 }) };
 }
 
-/** What the former field of a document is to hold again; undefined where it stays as it is. */
+/** What a document's former field should hold again; undefined if it stays as it is. */
 export function restoredIn(
   document: BsonDocument,
   { later, former, note }: FieldPair,
@@ -110,7 +110,7 @@ export function restoredIn(
   return restorer(document[later], document[former], note && document[note.field]);
 }
 
-/** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */
+/** Has a value: other programs store null as well. `$ne: null` would miss a list that contains a null. */
 export function filled(field: string): BsonDocument {
   return { [field]: { $exists: true }, $expr: { $ne: [`$${field}`, null] } };
 }
@@ -125,12 +125,12 @@ const HAS_LINKS: Readonly<Record<LinkCount, (size: BsonDocument) => BsonDocument
   several: (size) => ({ $gt: [size, 1] }),
 };
 
-/** The different links in a list: other programs may leave an empty one, or nulls in it. */
+/** The different links in a list: other programs may leave it empty, or put nulls in it. */
 function differentLinks(field: string): BsonDocument {
   return { $setUnion: [{ $filter: { input: listIn(field), cond: { $ne: ["$$this", null] } } }] };
 }
 
-/** What a deleted record has, as the place of a singleton's only one, is free for others. */
+/** A deleted record's values, and its place as a singleton's only record, are free for others. */
 function living({ deletedAt }: Table): BsonDocument {
   return deletedAt === undefined ? {} : { [deletedAt.field]: { $eq: null } };
 }
@@ -166,7 +166,7 @@ export function lostLinks(records: Records, field: string, target: string): Prom
   return linksTo(records, field, target, { found: [] });
 }
 
-/** Linked ids, by what is `found` in the target with them. */
+/** Linked ids, chosen by what is `found` in the target for them. */
 async function linksTo(
   records: Records,
   field: string,

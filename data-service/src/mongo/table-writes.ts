@@ -12,49 +12,52 @@ import { listWithout } from "./record-store.js";
 import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
 import { BATCH, walkRecords } from "./walk-records.js";
 
-/** A value to store, or nothing to leave the record as it is. */
+/** A value to store, or undefined to leave the record as it is. */
 export type Rewrite = (value: unknown) => Stored | undefined;
 
-/** Told how many records a batch has brought further. */
+/** Told how many more records a batch has finished. */
 export type Report = (records: number) => Promise<void>;
 
-/** Called before anything is taken away. @throws AppError when whoever changes the table has lost its lock; then nothing is */
+/**
+ * Called before anything is taken away. @throws AppError when whoever changes the table has lost its lock; then nothing is
+ * taken away
+ */
 export type RequireLock = () => Promise<void>;
 
 /** A field to be filled. */
 export interface Gap {
   readonly field: string;
-  /** The field that is to note what was filled. */
+  /** The field in which to note what was filled. */
   readonly mark?: string | undefined;
-  /** Also where another program has stored null. */
+  /** Also fills nulls that another program has stored. */
   readonly nulls?: boolean;
 }
 
 export interface TableWrites {
-  /** Writes what `rewrite` makes of one field into another that has no value yet. @param report of each batch */
+  /** Writes what `rewrite` makes of one field into another that has no value yet. @param report called after each batch */
   copy(table: Table, fields: Copy, rewrite: Rewrite, report: Report): Promise<void>;
-  /** Brings a former field up to date with the later one, in batches. @param report of each batch */
+  /** Brings a former field up to date with the later one, in batches. @param report called after each batch */
   restore(table: Table, fields: FieldPair, restorer: Restorer, report: Report): Promise<void>;
   /** Gives the field a value where it has none. */
   setMissing(table: Table, where: Gap, value: () => Stored, report: Report): Promise<void>;
-  /** Takes such values back, unless somebody has written others since, and what was noted of them. */
+  /** Takes such values back, unless somebody has written others since, together with the notes about them. */
   takeBack(
     collection: string,
     where: { readonly field: string; readonly mark: string },
     requireLock: RequireLock,
   ): Promise<void>;
-  /** Takes a link away that leads to no record of the target any more. */
+  /** Removes a link that no longer leads to a record of the target. */
   unlinkLost(
     table: Table,
     link: { readonly field: string; readonly list: boolean },
     target: string,
     requireLock: RequireLock,
   ): Promise<void>;
-  /** Takes fields away, in batches. */
+  /** Removes fields, in batches. */
   unset(collection: string, fields: readonly string[], requireLock?: RequireLock): Promise<void>;
 }
 
-/** @param space where the disk under the database is ours to look after: asked before each batch that makes records larger */
+/** @param space given if the disk under the database is ours to watch: asked before each batch that makes records larger */
 export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrites {
   const of = (table: Table) => db.collection<BsonDocument>(table.collection);
   const walk = (
@@ -111,7 +114,7 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
     },
     async takeBack(collection, { field, mark }, requireLock) {
       const isOurs = { $eq: [`$${field}`, `$${mark}.value`] };
-      // Where there was nothing before, this takes the field away.
+      // If there was nothing before, this removes the field.
       const former = { $cond: [isOurs, `$${mark}.former`, `$${field}`] };
       const back = [{ $set: { [field]: former } }, { $unset: mark }];
       await walk(collection, { [mark]: { $exists: true } }, { _id: 1 }, async (batch) => {
@@ -142,12 +145,12 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
   };
 }
 
-/** Only while the field is not there. */
+/** Only while the field does not exist. */
 function setOne({ _id }: BsonDocument, field: string, set: Readonly<Record<string, Stored>>) {
   return { updateOne: { filter: { _id, [field]: { $exists: false } }, update: { $set: set } } };
 }
 
-/** What notes that a value was made of a former one. */
+/** Notes that a value was made from a former one. */
 function noting(
   note: Note | undefined,
   former: Stored | undefined,
@@ -158,8 +161,8 @@ function noting(
 }
 
 /**
- * Only while the former value is the one that was read; what was stored beside it for searching goes with it. What is noted
- * is what it is now: an undo that is given up is not the doing of others.
+ * Only while the former value is the one that was read; what was stored beside it for searching is removed with it. The note
+ * says what it is now: an undo that is given up must not look like somebody else's write.
  */
 function putBack(document: BsonDocument, { later, former, note }: FieldPair, value: Stored | undefined) {
   const set =

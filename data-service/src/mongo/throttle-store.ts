@@ -1,4 +1,4 @@
-// Counters of tries in `_throttle`, one document a key, each change one conditional write.
+// Counters of tries in `_throttle`, one document per key, each change one conditional write.
 import type { AnyBulkWriteOperation, Collection, Db, Document, UpdateFilter } from "mongodb";
 import type { Refused, ThrottleStore } from "../auth/throttle.js";
 import { isDuplicate } from "./driver-errors.js";
@@ -6,25 +6,30 @@ import { isDuplicate } from "./driver-errors.js";
 interface CounterDocument {
   _id: string;
   count: number;
-  /** How many of these have failed, where tries are judged. */
+  /** How many of these have failed, if tries are decided later. */
   failed?: number;
-  /** When the last of them was admitted, where tries are judged. */
+  /** When the last of them was admitted, if tries are decided later. */
   admittedAt?: Date;
-  /** From here on the counter is worth nothing; it is asked in every change, for sweeping comes late or never. */
+  /** From then on the counter is void; every change checks this, because sweeping comes late or never. */
   expiresAt: Date;
   /** Only with a growing delay: no try before this. */
   notBefore?: Date;
 }
 
-/** Not the moment of the try itself: that is the future for a try admitted earlier, or by a slower clock. */
+/**
+ * Not the moment of the try itself, which may be in the future for a try that was admitted earlier, or by a slower clock.
+ */
 const NO_WAIT = new Date(0);
 
-/** A password is judged within some tenths of a second; what is not by then was tried by a process that has died. */
+/**
+ * A password is checked within some tenths of a second; a try that is still undecided after this was left by a process that
+ * died.
+ */
 const JUDGED_SOON_MS = 1_000;
 const NEVER_JUDGED_AFTER_MS = 30_000;
 
 export function throttleCollection(db: Db): Collection<CounterDocument> {
-  // A count lost with the power is no harm, and waiting for the disk would make each sign-in slower.
+  // It does no harm to lose a count in a power cut, and waiting for the disk would make each sign-in slower.
   return db.collection<CounterDocument>("_throttle", { writeConcern: { w: 1 } });
 }
 
@@ -33,7 +38,7 @@ export function makeThrottleStore(db: Db): ThrottleStore {
   const change = async (key: string, stages: Document[]): Promise<CounterDocument | null> => {
     const run = () =>
       counters.findOneAndUpdate({ _id: { $eq: key } }, stages, { upsert: true, returnDocument: "before" });
-    // Two upserts of one key at once: the second is told of the duplicate, and then finds it.
+    // Two upserts of one key at once: the second gets the duplicate error, and then finds it.
     return run().catch((error: unknown) => {
       if (isDuplicate(error)) return run();
       throw error;
@@ -107,7 +112,7 @@ function oneFailed(key: string): CounterWrite {
   return { updateOne: { filter: { _id: { $eq: key }, count: { $gt: 0 } }, update: { $inc: { failed: 1 } } } };
 }
 
-/** Left to be swept: a deletion would be a command of its own, and the next try an insert. */
+/** Left for the sweep: deleting it would take a separate command, and the next try an insert. */
 function noneAnyMore(key: string): CounterWrite {
   const update: UpdateFilter<CounterDocument> = {
     $set: { count: 0, failed: 0, expiresAt: NO_WAIT },

@@ -1,5 +1,6 @@
 // Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what is
-// deleted and where links to it may be left. A process that dies leaves its notes (docs/decisions/017-whole-requests.md).
+// being deleted and where links to it may be left. A process that dies leaves its notes
+// (docs/decisions/017-whole-requests.md).
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { UndoStep } from "../records/whole/undo.js";
@@ -10,24 +11,24 @@ export interface OnceOwner {
   readonly owner: string;
 }
 
-/** Writes that are not known to be whole. */
+/** Writes that are not known to be complete. */
 export interface Unfinished {
   readonly id: ObjectId;
   /** The process that works on it. */
   readonly instance: string;
   readonly at: Date;
-  /** Whole or not is said by the entry of this key. */
+  /** The entry of this key says whether they are complete. */
   readonly once?: OnceOwner;
   readonly steps: readonly UndoStep[];
-  /** They are whole, or taken back: the note itself is all that is left. */
+  /** They are complete, or taken back: only the note itself is left. */
   readonly done?: boolean;
 }
 
-/** Relations that a delete follows instead of being refused by them. */
+/** Relations that a delete follows instead of being refused because of them. */
 export interface Followed {
   /** Their ids. */
   readonly relations: readonly string[];
-  /** What they lead to was judged by the rights of the caller from here on; whoever ends the delete keeps it. */
+  /** From here on, the rights of the caller decided about what they lead to; whoever ends the delete keeps that time. */
   readonly since: Date;
 }
 
@@ -37,22 +38,22 @@ export interface Delete {
   /** The table's id. */
   readonly table: string;
   readonly ids: readonly Stored[];
-  /** Names the request, also in the records. */
+  /** Names the request, and is in the records, too. */
   readonly group: ObjectId;
   readonly instance: string;
   readonly at: Date;
-  /** It is known that it may go; until then nobody else ends what the request has begun. */
+  /** Whether it is known that it may happen; until then nobody else ends what the request has begun. */
   readonly judged: boolean;
-  /** The records that it begins with; with the others ends whoever ends it with these. */
+  /** The records with which it begins; whoever ends these also ends the others. */
   readonly first: boolean;
   /** It removes for good what its table would keep. */
   readonly permanent: boolean;
-  /** That only in this table. */
+  /** The only table in which it does so. */
   readonly permanentIn?: string;
   readonly follows?: Followed;
-  /** The act that the first record names while it goes, where it is not the request's own. */
+  /** The act that the first record names meanwhile, if that is not the request's own. */
   readonly act?: ObjectId;
-  /** All of it has gone. */
+  /** All of it is gone. */
   readonly done: boolean;
 }
 
@@ -69,10 +70,9 @@ export class UnfinishedStore {
   readonly #durable: Collection<UnfinishedDocument>;
   readonly #deletes: Collection<DeleteDocument>;
 
-  /** @param isCluster whether writes to different collections may be kept by different servers */
+  /** @param isCluster whether different servers may keep writes to different collections */
   constructor(db: Db, isCluster: boolean) {
-    // In one journal of the database nothing is kept without what was written before it: notes need not wait for the
-    // disk.
+    // In a database with one journal nothing is kept without what was written before it: notes need not wait for the disk.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#unfinished = db.collection<UnfinishedDocument>("_unfinished", light);
     this.#durable = db.collection<UnfinishedDocument>("_unfinished");
@@ -99,8 +99,8 @@ export class UnfinishedStore {
   }
 
   /**
-   * The writes are whole, or taken back: on disk when this resolves. Where its answer is lost, it can be asked again,
-   * for the note stays.
+   * The writes are complete, or taken back: this is on disk when it resolves. If the answer is lost, it can be asked again,
+   * because the note stays.
    * @returns false when somebody has taken this process for dead
    */
   async end({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<boolean> {
@@ -108,7 +108,7 @@ export class UnfinishedStore {
     return matchedCount === 1;
   }
 
-  /** Removes a note that has ended, or where something else says that the writes are whole. */
+  /** Removes a note that has ended, or if something else says that the writes are complete. */
   async forget({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<void> {
     await this.#unfinished.deleteOne({ _id: id, instance });
   }
@@ -137,7 +137,7 @@ export class UnfinishedStore {
   }
 
   /**
-   * Says whether the delete is known to be allowed.
+   * Says that the delete is known to be allowed.
    * @returns in how many of its notes; fewer than it has when somebody has taken this process for dead
    */
   async judgeDelete({
@@ -149,22 +149,22 @@ export class UnfinishedStore {
     return matchedCount;
   }
 
-  /** An earlier delete of the record was not ended: this one goes on with its act. */
+  /** An earlier delete of the record did not end: this one continues its act. */
   async nameAct(group: ObjectId, act: ObjectId): Promise<void> {
     await this.#deletes.updateMany({ group }, { $set: { act } });
   }
 
-  /** All of it has gone. */
+  /** All of it is gone. */
   async deleted(group: ObjectId, at: Date): Promise<void> {
     await this.#deletes.updateMany({ group }, { $set: { done: true, at } });
   }
 
-  /** Nothing of it goes, or nothing is left to be looked at. */
+  /** Nothing of it is deleted, or nothing is left to be looked at. */
   async forgetDelete(group: ObjectId): Promise<void> {
     await this.#deletes.deleteMany({ group });
   }
 
-  /** Takes over what another process has left, or what is to be looked at again. @returns whether nobody was faster */
+  /** Takes over what another process has left, or what must be looked at again. @returns whether nobody was faster */
   async takeDelete({ id, at, judged }: Delete, instance: string, now: Date): Promise<boolean> {
     const taken = { $set: { instance, at: now } };
     const { matchedCount } = await this.#deletes.updateOne({ _id: id, at, judged }, taken);
@@ -181,7 +181,7 @@ export class UnfinishedStore {
   }
 }
 
-/** Changes that an earlier version has noted can't be told from others' any more: such a record stays as it is. */
+/** Changes noted by an earlier version can't be told from other people's any more: such a record stays as it is. */
 function noteOf({ _id, steps, ...rest }: UnfinishedDocument): Unfinished {
   return { id: _id, ...rest, steps: steps.filter((step) => step.kind !== "changed" || "by" in step) };
 }

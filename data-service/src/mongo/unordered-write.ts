@@ -1,4 +1,4 @@
-// A write of many documents, each of which is refused or accepted by itself.
+// A write of many documents, each of which is refused or accepted on its own.
 import {
   type BulkWriteResult,
   type InsertManyResult,
@@ -12,14 +12,14 @@ import { away, isAway } from "./driver-errors.js";
 export interface UnorderedOutcome {
   /** The positions of those that are known not to be written. */
   readonly refused: ReadonlySet<number>;
-  /** How many of the others were there to be changed. */
+  /** How many of the others existed and could be changed. */
   readonly matched: number;
 }
 
 /**
  * @param count how many documents it is about
- * @param write an unordered write of the driver's
- * @throws whatever ended all of it: nobody knows how far it came
+ * @param write an unordered write of the driver
+ * @throws whatever ended the write as a whole: nobody knows how far it came
  */
 export async function unordered(
   count: number,
@@ -29,17 +29,17 @@ export async function unordered(
     const result = await write();
     return { refused: new Set(), matched: "matchedCount" in result ? result.matchedCount : 0 };
   } catch (error) {
-    // One is too large, or can't be written as BSON: the driver has looked at all before it sent any.
+    // One is too large, or can't be written as BSON: the driver checks all of them before it sends any.
     if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) {
       return { refused: new Set(Array.from({ length: count }, (_, at) => at)), matched: 0 };
     }
-    // Whatever ended all of it says nothing of a single one.
+    // What ended the write as a whole says nothing about a single document.
     if (!(error instanceof MongoBulkWriteError)) throw error;
     const errors = [error.writeErrors].flat();
     if (errors.length === 0) throw error;
-    // A router tells of a shard that it has lost in the place of each document.
+    // A router that has lost a shard says so in the place of each document.
     if (errors.some(({ code }) => isAway(code))) throw away(error);
-    // Those that were not refused are written, and may not stay.
+    // Those that were not refused are written, but may be lost.
     if (error.result.getWriteConcernError() !== undefined) throw away(error);
     return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
   }

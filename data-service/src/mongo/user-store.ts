@@ -24,19 +24,19 @@ export interface UserDocument {
   roleId?: ObjectId;
   createdAt: Date;
   updatedAt: Date;
-  /** Whose turn it is to take the rights of root admins: see lock. */
+  /** Whose turn it is to take rights from root admins: see lock. */
   _turn?: string;
 }
 
-/** What must happen once in a deployment's life, by name. */
+/** Something that must happen only once in a deployment's life, by name. */
 interface MarkerDocument {
   _id: string;
   userId: ObjectId;
 }
 
-/** Everything the use cases of auth/ ask of users, and what a change of a user compares. */
+/** Everything that the use cases of auth/ ask about users, and what a change of a user compares. */
 export type UserStore = LogInDeps["users"] & {
-  /** What the password of this user is checked against. */
+  /** What this user's password is checked against. */
   findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
   /** All of them, by address. */
   listRootAdmins(): Promise<RootAdmin[]>;
@@ -124,12 +124,12 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       const mine = new ObjectId();
       await markers
         .updateOne({ _id: FIRST_ADMIN }, { $setOnInsert: { userId: mine } }, { upsert: true })
-        // Two upserts at once: one inserts, the other may be told of the duplicate.
+        // Two upserts at once: one inserts, the other may get the duplicate error.
         .catch(ignoreDuplicate);
       const reserved = (await markers.findOne({ _id: FIRST_ADMIN }))?.userId ?? mine;
       const owner = await users.findOne({ _id: reserved }, { projection: { isRootAdmin: 1, isActive: 1 } });
       if (owner === null || !owner.isRootAdmin || owner.isActive) return reserved.toHexString();
-      // Its owner is switched off and stays so: the next one gets an id of its own, the same for all who start.
+      // Its owner was deactivated and stays so: the next one gets another id, the same for all that start.
       await markers.updateOne({ _id: FIRST_ADMIN, userId: reserved }, { $set: { userId: mine } });
       return ((await markers.findOne({ _id: FIRST_ADMIN }))?.userId ?? mine).toHexString();
     },

@@ -3,21 +3,23 @@ import type { Document as BsonDocument, Collection, FindOptions } from "mongodb"
 import { freeField } from "../catalog/fields.js";
 import type { DiskSpace } from "./disk-space.js";
 
-/** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
+/**
+ * How many records are written at once: few enough to leave room for others, and enough not to wait for every round trip.
+ */
 export const BATCH = 1_000;
-/** A batch that has grown so large is written before it has as many: both sides hold it in memory. */
+/** A batch that has grown this large is written before it has that many: both sides hold it in memory. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 export interface Walk {
   /** The records to go through. */
   readonly filter: BsonDocument;
-  /** What to read of each. */
+  /** What to read of each record. */
   readonly projection: BsonDocument;
-  /** Told what each batch comes to. */
+  /** Told how much each batch has written. */
   readonly space: DiskSpace | undefined;
 }
 
-/** @param each is awaited before the next batch is read */
+/** @param each awaited before the next batch is read */
 export async function walkRecords(
   records: Collection<BsonDocument>,
   { filter, projection, space }: Walk,
@@ -37,7 +39,7 @@ export async function walkRecords(
   }
 }
 
-/** As many documents as are written at once, by their number and by their size as a whole. */
+/** As many documents as are written at once, limited by their number and by their total size. */
 async function readBatch(
   records: Collection<BsonDocument>,
   filter: BsonDocument,

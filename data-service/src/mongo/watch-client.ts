@@ -70,7 +70,7 @@ function attributesOf(event: CommandStartedEvent): Record<string, string> {
   };
 }
 
-/** `{find: "posts", …}` names its collection under its own name, `{getMore: 1n, collection: "posts"}` does not. */
+/** `{find: "posts", …}` names its collection under the command's name, `{getMore: 1n, collection: "posts"}` does not. */
 function collectionOf({ command, commandName }: CommandStartedEvent): string | undefined {
   const named: unknown = commandName === "getMore" ? command.collection : command[commandName];
   return typeof named === "string" ? named : undefined;

@@ -1,29 +1,29 @@
-// Reads whose answer fits into one message, as nearly all do: as one command of the database, which takes the driver two
-// thirds of the processor time of a cursor. Such a command it does not send again by itself; this does.
+// Reads whose answer fits into one message, as nearly all do: one database command, which costs the driver two thirds of the
+// processor time that a cursor takes. The driver does not repeat such a command by itself; this does.
 import { type Db, type Document, Long } from "mongodb";
 import type { Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { isLost } from "./driver-errors.js";
 import { findForm } from "./find-form.js";
 
-/** Documents that are taken in one message. A message holds 16 MB, however many it is asked for. */
+/** How many documents are taken in one message. A message holds 16 MB, however many are asked for. */
 const MOST_DOCUMENTS = 10_000;
 /** Stages that answer no more documents than they get. */
 const KEEPING = ["$match", "$sort", "$skip", "$project", "$addFields", "$set", "$lookup"];
 
-/** A pipeline as the command that opens its cursor; as a `find`, if it can be one. */
+/** A pipeline as the command that opens its cursor; as a `find`, if possible. */
 export function readCommand(db: Db, collection: string, pipeline: Stage[], batchSize: number): Document {
   const form = findForm(pipeline);
   const command =
     form === undefined
       ? { aggregate: collection, pipeline, cursor: { batchSize } }
       : { find: collection, ...form, batchSize };
-  // Unlike `find` and `aggregate`, a command of our own knows nothing of the address's `readConcernLevel`.
+  // Unlike `find` and `aggregate`, a command of our own ignores the address's `readConcernLevel`.
   const { readConcern } = db;
   return readConcern === undefined ? command : { ...command, readConcern: readConcern.toJSON() };
 }
 
-/** How many documents a pipeline answers at most, as far as it says so itself. */
+/** How many documents a pipeline answers at most, as far as the pipeline itself tells. */
 export function mostAnswered(pipeline: readonly Stage[]): number {
   for (let at = pipeline.length - 1; at >= 0; at -= 1) {
     const [[name, value] = []] = Object.entries(pipeline[at] ?? {});
@@ -43,7 +43,7 @@ export interface WholeRead {
   readonly signal?: AbortSignal;
 }
 
-/** Reads all that a pipeline answers. @returns undefined when that is more than one message holds */
+/** Reads everything that a pipeline answers. @returns undefined when that is more than one message holds */
 export async function readWhole(db: Db, read: WholeRead): Promise<StoredRecord[] | undefined> {
   if (read.most > MOST_DOCUMENTS) return undefined;
   return inOneMessage(db, read).catch((error: unknown) => {
@@ -56,12 +56,12 @@ async function inOneMessage(
   db: Db,
   { collection, pipeline, most, maxTimeMS, signal }: WholeRead,
 ): Promise<StoredRecord[] | undefined> {
-  // Only who looks for one more learns that there is none.
+  // Only asking for one more tells that there is none.
   const command = { ...readCommand(db, collection, pipeline, most + 1), maxTimeMS };
   const { cursor } = await db.command(command, signal === undefined ? {} : { signal });
   if (Number(cursor.id) === 0) return cursor.firstBatch;
   const id = Long.isLong(cursor.id) ? cursor.id : Long.fromNumber(Number(cursor.id));
-  // One that stays open all the same is closed by the database after a while.
+  // If it stays open all the same, the database closes it after a while.
   await db.command({ killCursors: collection, cursors: [id] }).catch(() => {});
   return undefined;
 }

@@ -10,14 +10,14 @@ export interface ProtectedTables {
   readonly tables: string;
 }
 
-/** May nobody do this at all, not even a root admin? What is in a journal stays as it was written. */
+/** Is this forbidden to everybody, even root admins? What is in a journal stays as it was written. */
 export function isNobodys({ journal }: Pick<Table, "journal">, action: Action): boolean {
   return journal === true && action !== "read";
 }
 
 /**
- * Can no rule let anybody do this? Whoever could write roles, rules or tables could give themselves any right; and a
- * journal is read by root admins alone.
+ * Can no rule allow this to anybody? Whoever could write roles, rules or tables could give themselves any right; and only
+ * root admins may read a journal.
  */
 export function isBeyondRules(
   { name, journal }: Pick<Table, "name" | "journal">,

@@ -1,4 +1,4 @@
-// Does a permission rule fit the table it is about? Pure.
+// Does a permission rule fit the table that it is about? Pure.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog, Relation, Table } from "../catalog/catalog.js";
@@ -17,7 +17,7 @@ interface CheckContext {
   readonly maxDepth: number;
 }
 
-/** By what it is judged whether a stored rule still fits. */
+/** What is needed to tell whether a stored rule still fits. */
 export interface FitContext {
   /** Name of the users' table, whose columns are variables. */
   readonly users: string;
@@ -26,7 +26,7 @@ export interface FitContext {
 
 /**
  * Why a rule that was right when it was written grants nothing with these tables.
- * @returns empty where it does grant, and for a table that is not there
+ * @returns an empty list when it does grant something, and for a table that does not exist
  */
 export function misfits(rule: StoredRule, catalog: Catalog, { users, maxDepth }: FitContext): string[] {
   const [table, usersTable] = [catalog.tables.get(rule.table), catalog.tables.get(users)];
@@ -46,12 +46,12 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
   const table = catalog.tables.get(String(rule.table));
   const users = catalog.tables.get(context.protected.users);
   const action = ACTIONS.find((each): each is Action => each === rule.action);
-  // What is missing or of a wrong type has been reported by the check of the body.
+  // Missing members and wrong types have been reported by the check of the body.
   if (action === undefined || users === undefined || typeof rule.table !== "string") return [];
   if (table === undefined)
     return [`table: there is no table "${rule.table}"${suggestion(rule.table, catalog.tables.keys())}`];
   const full: RuleContext = { catalog, maxDepth: context.maxDepth, variables: sampleVariables(users) };
-  // A rule that can never help anybody is a mistake of whoever wrote it.
+  // A rule that can never help anybody is a mistake.
   if (isBeyondRules(table, action, context.protected))
     return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];
   return [
@@ -79,7 +79,7 @@ function checkedElsewhere(rule: JsonObject, table: Table, context: RuleContext):
   }
 }
 
-/** The relations of the checked table itself that a predicate goes through. */
+/** The checked table's own relations that a predicate goes through. */
 function relationsIn(predicate: AuthorizedPredicate): Relation[] {
   if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.flatMap(relationsIn);
   if (predicate.kind === "not") return relationsIn(predicate.of);
@@ -97,7 +97,7 @@ const BARE: Rule = {
   fields: null,
 };
 
-/** Members that mean nothing with the action: a rule that seems to restrict and does not is worse than a refusal. */
+/** Members that mean nothing for the action: a rule that seems to restrict and does not is worse than a refusal. */
 function shapeProblems(rule: JsonObject, action: Action): string[] {
   const given = (member: string): boolean => rule[member] !== undefined && rule[member] !== null;
   const problems: string[] = [];
@@ -134,7 +134,7 @@ function rootAdminProblem(presets: Json | undefined, table: Table, { users }: Pr
   return isMaking ? ["presets.isRootAdmin: no rule can make a root admin"] : [];
 }
 
-/** A value of every type, to see whether what a variable holds can be compared with a column. */
+/** A value of every type, to see whether a variable's value can be compared with a column. */
 const SAMPLES: Partial<Record<ColumnType, Json>> = {
   string: "x",
   text: "x",

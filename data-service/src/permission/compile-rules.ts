@@ -30,13 +30,13 @@ export interface RuleContext {
   readonly maxDepth: number;
 }
 
-/** Everything, for the rules themselves: they may use columns that their subjects can't read. */
+/** Everything, for the rules themselves: they may use columns that their callers can't read. */
 const UNRESTRICTED: ReadPolicy = {
   rows: ALWAYS,
   grants: [{ rows: ALWAYS, members: () => true }],
 };
 
-/** The policy that several rules make together: a row is seen when one of them matches it. */
+/** The policy that several rules make together: a row is visible when one of them matches it. */
 export function readPolicy(grants: readonly Grant[]): ReadPolicy | undefined {
   if (grants.length === 0) return undefined;
   return { rows: anyOf(grants.map(({ rows }) => rows)), grants };
@@ -66,7 +66,7 @@ export interface Compiled {
   readonly because?: string;
 }
 
-/** The same for a stored rule, whose table may have changed since: one that does not fit any more grants nothing. */
+/** The same for a stored rule, whose table may have changed since: one that no longer fits grants nothing. */
 export function compileStored(rule: Rule, table: Table, context: RuleContext): Compiled {
   try {
     return { grants: [compileRule(rule, table, context)] };

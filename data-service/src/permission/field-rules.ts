@@ -7,7 +7,7 @@ import type { Action } from "./rule.js";
 export type Members = (member: Column | Relation) => boolean;
 
 /**
- * Reads the grammar of 4.2 for one table: names, `*`, and `-name` for all but.
+ * Reads the grammar of 4.2 for one table: names, `*`, and `-name` for all but that one.
  * @param fields null = `*`
  * @param action what the rule is about: a password can be written, and read by nobody
  * @throws AppError 400 for unknown names, for names inside relations and for counts

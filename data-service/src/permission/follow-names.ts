@@ -1,5 +1,5 @@
-// A permission rule after a change of tables: renamed members are renamed in it, and what it granted by a removed name
-// is no longer granted, so that nothing revives when another member takes the name (security row H12). Pure.
+// A permission rule after a change of tables: renamed members are renamed in it, and what it granted by a removed name is no
+// longer granted, so that nothing comes back to life when another member takes the name (security row H12). Pure.
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import {
   type Catalog,
@@ -18,26 +18,31 @@ export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "c
 /** A rule as it is stored. */
 export type StoredRule = RuleText & Pick<Rule, "action"> & { readonly withheld?: Withheld };
 
-/** `off`: the rule would mean something else without the name that is gone, so it grants nothing until somebody looks. */
+/**
+ * `off`: without the name that is gone the rule would mean something else, so it grants nothing until somebody looks at it.
+ */
 export type Followed =
   | { readonly kind: "same" }
   | { readonly kind: "renamed"; readonly text: RuleText }
   | { readonly kind: "off"; readonly because: string };
 
-/** A name that is gone, or means another thing, stands in a condition; the message says which. */
+/** A condition uses a name that is gone, or that means something else now; the message says which. */
 class Gone extends Error {
   constructor(name: string, table: Table, fate: "goes" | "leads elsewhere" = "goes") {
     super(`it needs "${name}" of "${table.name}", which ${fate}`);
   }
 }
 
-/** What became of the names of a member and its table; undefined: gone. */
+/** What has become of the names of a member and its table; undefined: gone. */
 interface Names {
   table(table: Table): string | undefined;
   member(table: Table, name: string): string | undefined;
-  /** Has a new member taken the name of one that is gone? What a rule kept from its callers is kept from them there, too. */
+  /**
+   * Has a new member taken the name of one that is gone? What a rule withheld of the old one, it withholds of the new one,
+   * too.
+   */
   isTaken(table: Table, name: string): boolean;
-  /** Is this the table that a relation still leads to? What was said of the records there is said of no others. */
+  /** Does a relation still lead to this table? What was said about the records there does not apply to others. */
   leadsTo(table: Table, relation: string, target: Table): boolean;
 }
 
@@ -61,7 +66,7 @@ export function followNames(rule: RuleText, before: Catalog, after: Catalog): Fo
   }
 }
 
-/** Texts that mean the same members of the same tables by the names of their catalogs are equal in this. */
+/** Texts that mean the same members of the same tables, each in terms of its catalog, give equal results. */
 export function meaningOf(rule: RuleText, catalog: Catalog): string {
   const table = catalog.tables.get(rule.table);
   if (table === undefined) return JSON.stringify(textOf(rule));
@@ -79,7 +84,7 @@ function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): 
   };
 }
 
-/** The text alone, its members in the same order, so that texts can be compared. */
+/** Only the text, its members always in the same order, so that texts can be compared. */
 export function textOf({ filter, fields, presets, check, table }: RuleText): RuleText {
   return { filter, fields, presets, check, table };
 }
@@ -112,7 +117,7 @@ function membersOf({ columns, relations }: Table): (Column | Relation)[] {
   return [...columns.values(), ...relations.values()];
 }
 
-/** In the place of a name its id; a relation to other records is another one. */
+/** Replaces each name by its id; a relation that leads to other records is a different one. */
 function idsIn(catalog: Catalog): Names {
   return {
     table: ({ id }) => id,
@@ -126,12 +131,12 @@ function idsIn(catalog: Catalog): Names {
   };
 }
 
-/** The id of the member that has this name; undefined: none has. */
+/** The id of the member with this name; undefined if there is none. */
 export function memberId(table: Table, name: string): string | undefined {
   return memberNamed(table, name)?.id;
 }
 
-/** Logic nodes and relations are gone into; what stands under a column is its operand. @throws Gone */
+/** Descends into logic nodes and relations; what is under a column is its operand. @throws Gone */
 function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): Json {
   if (isArray(json)) return json.map((each) => inCondition(each, table, catalog, names));
   if (!isObject(json)) return json;
@@ -143,7 +148,7 @@ function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): 
   return Object.fromEntries(entries);
 }
 
-/** Follows `author.team.name`. @returns the table that the last name leads to, for relations. @throws Gone */
+/** Follows `author.team.name`. @returns the table to which the last name leads, for relations. @throws Gone */
 function alongPath(
   path: readonly string[],
   start: Table,
@@ -180,13 +185,13 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
   });
   if (kept.length === tokens.length && kept.every((each, at) => each === tokens[at])) return fields;
   const isAllBut = (names: readonly string[]): boolean => names.some((name) => name.startsWith("-"));
-  // All but a column that is gone: all. What is named beside it says nothing, and is not to begin to.
+  // All but a column that is gone means all. Names beside it had no effect, and must not begin to have one.
   if (isAllBut(tokens) && !isAllBut(kept)) return "*";
   if (kept.length > 0) return kept.join(",");
   throw new Gone(tokens.join(", "), table);
 }
 
-/** A value for a member that is gone needs no setting. @throws Gone for a link that would be one to other records */
+/** A value for a member that is gone need not be set. @throws Gone for a link that would lead to other records */
 function inPresets(
   presets: JsonObject | null,
   table: Table,

@@ -1,19 +1,19 @@
-// What a change of tables does to a permission rule: its names follow, and a rule that would no longer fit is switched
-// off. Pure.
+// What a change of tables does to a permission rule: its names follow, and a rule that would no longer fit is switched off.
+// Pure.
 import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
 import { followNames, meaningOf, type RuleText, type StoredRule, textOf } from "./follow-names.js";
 import type { Withheld } from "./rule.js";
 import { withheldAfter, withheldAgain, withholdingToo } from "./withheld.js";
 
-/** The tables before and after a change, and by what rules are judged. */
+/** The tables before and after a change, and what rules are judged by. */
 export interface CatalogChange {
   readonly before: Catalog;
   readonly after: Catalog;
   readonly context: FitContext;
 }
 
-/** A rule for the catalog after a change, and why it is off from now on. */
+/** A rule for the catalog after a change, and why it is off from then on. */
 export interface FollowedRule {
   readonly text: RuleText;
   readonly because?: string;
@@ -28,14 +28,14 @@ export interface RuleState {
 
 /** A rule before a change that is being undone. */
 export interface FormerRule extends Pick<RuleState, "text" | "isEnabled"> {
-  /** What its names meant (`meaningOf`); earlier versions noted that as little as what it withheld. */
+  /** What its names meant (`meaningOf`); earlier versions noted neither that nor what it withheld. */
   readonly meaning?: string | undefined;
 }
 
 /**
  * @param rule what did not fit the catalog `before` stays as it is
- * @returns the rule for the catalog `after`; off also where a type or a value that it compares with has changed, for it
- * would grant nothing, and might grant something else after the next change
+ * @returns the rule for the catalog `after`; it is also off if a type or a value that it compares with has changed, because
+ * then it would grant nothing now and might grant something else after the next change
  */
 export function followRule(rule: StoredRule, { before, after, context }: CatalogChange): FollowedRule {
   const followed = followNames(rule, before, after);
@@ -48,8 +48,8 @@ export function followRule(rule: StoredRule, { before, after, context }: Catalog
 }
 
 /**
- * @param former what the change undoes, when nothing has touched the rule since. It is only brought back where each of
- * its names means what it meant
+ * @param former what the change undoes, if nothing has touched the rule since. It is restored only where each of its names
+ * means what it meant then
  */
 export function ruleAfter(
   rule: StoredRule & { readonly isEnabled: boolean },

@@ -20,7 +20,7 @@ export interface LoadRightsDeps {
 export interface LoadRights {
   /** What a caller may do. */
   (principal: Principal): Promise<Rights>;
-  /** What a role may do, whoever has it. @param roleId null = everyone */
+  /** What a role may do, whoever has it. @param roleId null = everybody */
   ofRole(roleId: string | null): Promise<Rights>;
 }
 
@@ -54,15 +54,15 @@ export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): Load
 /** Root admins need none. */
 const FOR_ROOT: readonly Rule[] = [];
 
-/** What all requests want to know of a set of rules. */
+/** What every request needs to know about a set of rules. */
 interface Facts {
-  /** `$user.id` is known without a look. */
+  /** `$user.id` is known without reading anything. */
   readonly speaksOfUser: boolean;
-  /** Undefined where a rule has a variable: what may be read is another for every caller, or at every moment. */
+  /** Undefined if a rule has a variable: then every caller, or every moment, may see something else. */
   readonly views: Views | undefined;
 }
 
-/** Rules are read every other second and asked for with every request: they are looked through once. */
+/** Rules are read every other second but used by every request, so they are looked through only once. */
 function rememberFacts(): (rules: readonly Rule[]) => Facts {
   const known = new WeakMap<readonly Rule[], Facts>();
   return (rules) => getOrMake(known, rules, () => factsFrom(rules));

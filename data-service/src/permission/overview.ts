@@ -9,7 +9,7 @@ import {
   visibleTables,
 } from "./visible-tables.js";
 
-/** One entry for each table that the caller may do anything with. */
+/** One entry for each table with which the caller may do anything. */
 export function overviewOf(rights: Rights, catalog: Catalog): Json[] {
   return visibleTables(rights, catalog).map((table) => ({ table: table.table.name, ...actionsOf(table) }));
 }

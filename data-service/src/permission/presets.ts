@@ -1,4 +1,4 @@
-// What a rule sets on write: its values, or why the table does not take them. Pure.
+// What a rule sets on write: its values, or why the table does not accept them. Pure.
 import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import {
   type Catalog,
@@ -14,7 +14,7 @@ import { brokenRules } from "../catalog/rules.js";
 import { isVariable, type Variables, variablesIn } from "./variables.js";
 
 export interface Presets {
-  /** By member, variables filled in. */
+  /** By member, with variables filled in. */
   readonly values: JsonObject;
   /** Each begins with `presets`. */
   readonly problems: readonly string[];
@@ -70,13 +70,13 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
   return problem === undefined ? { value } : refused(problem);
 }
 
-/** The column whose values a preset may have: the member itself, or the id of a to-one relation's records. */
+/** The column whose values a preset may have: the member itself, or the id column of a to-one relation's table. */
 function valueColumn(member: Column | Relation, catalog: Catalog): Column | undefined {
   if ("link" in member) return member.many ? undefined : targetOf(catalog, member).idColumn;
   return member.generated ? undefined : member;
 }
 
-/** A variable has another value for each caller, and none for some. */
+/** A variable has a different value for each caller, and none for some. */
 function typeProblem(column: Column, value: Json): string | undefined {
   const row = COLUMN_TYPES[column.type];
   return value === null || row.parse(value, column.values) !== undefined
@@ -84,7 +84,7 @@ function typeProblem(column: Column, value: Json): string | undefined {
     : `must be ${row.expects}`;
 }
 
-/** A value that is always the same must be one that the member takes, or no write by this rule would succeed. */
+/** A value that is always the same must be one that the member accepts, or no write by this rule would succeed. */
 function fixedProblem(member: Column | Relation, column: Column, value: Json): string | undefined {
   if (value === null) return member.required ? "must not be null" : undefined;
   const row = COLUMN_TYPES[column.type];

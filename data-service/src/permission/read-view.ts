@@ -1,8 +1,8 @@
-// What one caller may read, as the only way the query language can look up a name.
-// A name the caller may not know is not found here, so it is refused like one that does not exist.
+// What one caller may read, as the only way for the query language to look up a name. A name that the caller may not know is
+// not found here, so it is refused like one that does not exist.
 //
-// Rules may grant different members for different rows. What is shown in every row can be used: filtered, sorted and
-// aggregated by. What some rule grants can be shown, in the rows that such a rule matches.
+// Rules may grant different members for different rows. What is shown in every row can be used: to filter, sort and
+// aggregate by. What some rule grants can be shown, in the rows that this rule matches.
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import type { AuthorizedPredicate, Mask } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";
@@ -43,8 +43,8 @@ export class ReadView {
   }
 
   /**
-   * The row rule of a table that a lookup of this view has found.
-   * @param state "all" only where it is asked what the caller's rules say of rows, or deleted ones are shown
+   * The row rule of a table that a lookup in this view has found.
+   * @param state "all" only when asking what the caller's rules say about rows, or when deleted ones are shown
    */
   rows(table: Table, state: State = "living"): AuthorizedPredicate {
     return inState(table, this.#policy(table)?.rows ?? { kind: "never" }, state);
@@ -55,7 +55,7 @@ export class ReadView {
     return column !== undefined && this.#may(table, column, purpose) ? column : undefined;
   }
 
-  /** A relation whose target the caller may read at all. */
+  /** A relation, if the caller may read its target at all. */
   relation(
     table: Table,
     name: string,
@@ -81,12 +81,12 @@ export class ReadView {
     );
   }
 
-  /** The columns of `*`: readable and not hidden. */
+  /** The columns that `*` stands for: readable and not hidden. */
   visibleColumns(table: Table): Column[] {
     return [...table.columns.values()].filter((column) => !column.hidden && this.#may(table, column, "show"));
   }
 
-  /** The relations of `*`: to-one. */
+  /** The relations that `*` stands for: to-one. */
   visibleToOne(table: Table): { relation: Relation; target: Table }[] {
     return [...table.relations.values()]
       .filter((relation) => !relation.many)
@@ -100,7 +100,7 @@ export class ReadView {
     return [...columns.map((column) => column.name), ...relations];
   }
 
-  /** Which of the members may be seen only in some of the rows, and in which. Empty when all are seen in every row. */
+  /** Which of the members may be seen only in some of the rows, and in which. Empty when all are visible in every row. */
   masks(table: Table, members: readonly (Column | Relation)[]): Mask[] {
     const grants = this.#policy(table)?.grants ?? [];
     const partly = members.filter((member) => !isShownAlways(table, grants, member));
@@ -128,8 +128,8 @@ export class ReadView {
 }
 
 /**
- * Whether a member is shown in every row that the grants let see. Only then can it be compared: where it is hidden in
- * some rows, a comparison would tell what it is there.
+ * Whether a member is shown in every row that the grants make visible. Only then can it be compared: where it is hidden, a
+ * comparison would reveal it.
  */
 function isShownAlways(table: Table, grants: readonly ReadGrant[], member: Column | Relation): boolean {
   return (

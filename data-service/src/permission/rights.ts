@@ -20,18 +20,18 @@ export interface RightsContext {
   readonly roleId: string | null;
   /** Enabled rules of the caller's role and of everyone. */
   readonly rules: readonly Rule[];
-  /** The latest change of tables whose names the rules speak of. */
+  /** The latest change of tables whose names the rules use. */
   readonly change?: string | undefined;
   /** The caller's own record, if a rule uses it. */
   readonly user: JsonObject | null;
   readonly now: Date;
   readonly tables: ProtectedTables;
   readonly maxDepth: number;
-  /** Of all callers with these rules, where these speak neither of the caller nor of the time. */
+  /** Shared by all callers with these rules, if the rules depend neither on the caller nor on the time. */
   readonly views?: Views | undefined;
 }
 
-/** What may be read by the names of a catalog. */
+/** What may be read, by catalog: rules use its names. */
 export type Views = WeakMap<Catalog, ReadView>;
 
 const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
@@ -40,7 +40,7 @@ const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
 export class Rights {
   readonly #context: RightsContext;
   readonly #views: Views;
-  /** What the rules grant, by table and action: a request asks several times, and a shared view for as long as it lives. */
+  /** What the rules grant, by table and action: a request asks several times, and a shared view as long as it lives. */
   readonly #granted = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {
@@ -73,7 +73,7 @@ export class Rights {
     return (table) => readPolicy(this.#grants(catalog, table, "read"));
   }
 
-  /** What `/me` may show: the user's own record and role, and beyond them what the user may read anyway. */
+  /** What `/me` may show: the user's own record and role, and beyond them whatever the user may read anyway. */
   own(catalog: Catalog, principal: SignedIn): ReadPolicies {
     const others = this.read(catalog);
     const { users, roles } = this.#context.tables;
@@ -88,7 +88,7 @@ export class Rights {
 
   /**
    * What the caller may write by an action, rule by rule.
-   * @param state of the records that are to be written
+   * @param state of the records to be written
    */
   write(catalog: Catalog, table: Table, action: WriteAction, state: State = "living"): readonly WriteGrant[] {
     if (isNobodys(table, action)) return [];
@@ -102,8 +102,8 @@ export class Rights {
   }
 
   /**
-   * To which rows a write is confined, whatever rule allows it: a record that the caller may not see does not exist for
-   * it (contract, section 7). Whoever may read nothing of a table, and has a rule to write it, writes unseen.
+   * The rows to which a write is confined, whatever rule allows it: a record that the caller may not see does not exist for
+   * them (contract, section 7). A caller who may read nothing of a table, but has a rule to write it, writes unseen.
    * @returns undefined when it is not confined
    */
   seenRows(catalog: Catalog, table: Table, action: Action): AuthorizedPredicate | undefined {
@@ -138,7 +138,7 @@ export class Rights {
 
   /**
    * The rules that concern an action on a table, each with its result for this caller.
-   * @throws AppError 503 when the names of the catalog are not those that the rules speak of
+   * @throws AppError 503 when the names of the catalog are not those that the rules use
    */
   compiledRules(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
@@ -162,7 +162,7 @@ export class Rights {
   }
 }
 
-/** All that says what a caller may read, but for the time. */
+/** Everything that decides what a caller may read, except the time. */
 function readBy({ principal, roleId, rules, user }: RightsContext) {
   const reading = rules.filter(({ action }) => action === "read");
   const named = new Set(reading.flatMap(({ filter }) => variablesIn(filter)));
@@ -175,8 +175,8 @@ function isRoot(principal: Principal): boolean {
 }
 
 /**
- * No rule reaches a root admin's account or makes one, and nobody changes their own role or state. One's own password
- * goes by PATCH /me, where the present one must be known: else a stolen token would become the account.
+ * No rule reaches a root admin's account or makes one, and nobody changes their own role or state. One's own password is
+ * changed by PATCH /me, where the current one must be known: otherwise a stolen token could take over the account.
  */
 function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGrant[] {
   const isRootAdmin = users.columns.get("isRootAdmin");
@@ -202,7 +202,7 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
     rows: { kind: "and", of: [grant.rows, not(isRoot)] },
     members: (member) => !kept.includes(member) && others.members(member),
   };
-  // The first that fits counts, and rows of `oneself` are others' as well.
+  // The first that fits counts, and the rows of `oneself` are among those of `others`, too.
   return [others, oneself];
 }
 

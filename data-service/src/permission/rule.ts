@@ -7,14 +7,14 @@ export type WriteAction = Exclude<Action, "read">;
 
 export interface Rule {
   readonly id: string;
-  /** null = everyone, signed in or not. */
+  /** null = everybody, signed in or not. */
   readonly roleId: string | null;
   /** Name of the table. */
   readonly table: string;
   readonly action: Action;
-  /** Rows it is about; null = all. */
+  /** The rows it is about; null = all. */
   readonly filter: Json | null;
-  /** Names it is about, in the grammar of `fields`; null = all that is not hidden. */
+  /** The names it is about, in the grammar of `fields`; null = everything that is not hidden. */
   readonly fields: string | null;
   /** Values set on write, whatever the body says. */
   readonly presets: JsonObject | null;
@@ -23,8 +23,8 @@ export interface Rule {
 }
 
 /**
- * What a rule withholds by names of members that are gone, by their ids: should one come back, it is withheld again,
- * whatever has become of the rule meanwhile.
+ * What a rule withholds by names of members that are gone, by their ids: if one comes back, it is withheld again, whatever
+ * has become of the rule meanwhile.
  */
 export interface Withheld {
   /** Members that its `fields` left out. */
@@ -36,6 +36,6 @@ export interface Withheld {
 /** Rules as they were at one moment. */
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** The latest change of tables whose names they speak of; undefined before the first. */
+  /** The latest change of tables whose names they use; undefined before the first. */
   readonly change: string | undefined;
 }

@@ -1,4 +1,5 @@
-// `$user.id`, `$user.<column>`, `$role.id` and `$now` in rules: what they stand for, by the column they are compared with.
+// `$user.id`, `$user.<column>`, `$role.id` and `$now` in rules: what they stand for, depending on the column that they are
+// compared with.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
 
@@ -8,7 +9,7 @@ import type { Column, Table } from "../catalog/catalog.js";
  */
 export type Variables = (name: string, column: Column) => Json | undefined;
 
-/** Who asks, as rules see it. */
+/** Who is asking, as rules see them. */
 export interface Caller {
   /** The user's record as JSON; null for anonymous callers. */
   readonly user: JsonObject | null;

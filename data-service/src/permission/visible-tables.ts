@@ -1,5 +1,5 @@
-// What a caller can see and do, table by table and member by member: the one source of everything that describes the
-// API to them. Pure.
+// What a caller can see and do, table by table and member by member: the only source of everything that describes the API to
+// them. Pure.
 import {
   type Catalog,
   type Column,
@@ -24,7 +24,7 @@ interface VisibleMember {
   readonly comparable: boolean;
   readonly creatable: boolean;
   readonly updatable: boolean;
-  /** A new record needs it, and neither a default nor a rule gives it, nor the service. */
+  /** A new record needs it, and it comes neither from a default, nor from a rule, nor from the service. */
   readonly needed: boolean;
 }
 
@@ -35,11 +35,11 @@ export interface VisibleColumn extends VisibleMember {
 export interface VisibleRelation extends VisibleMember {
   readonly relation: Relation;
   readonly target: Table;
-  /** Its name at the other end, where the caller may know it. */
+  /** Its name at the other end, if the caller may know it. */
   readonly inverse: string | null;
 }
 
-/** A table that the caller may do anything with. What is not in here is unknown to them. */
+/** A table with which the caller may do anything. Whatever is not in here is unknown to them. */
 export interface VisibleTable {
   readonly table: Table;
   readonly columns: readonly VisibleColumn[];
@@ -57,7 +57,7 @@ export function countable({ relations }: Pick<VisibleTable, "relations">): reado
   return relations.filter(({ relation, shown }) => relation.many && shown !== "never");
 }
 
-/** The tables that a caller may do anything with, in the catalog's order. */
+/** The tables with which a caller may do anything, in the catalog's order. */
 export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] {
   const view = rights.view(catalog);
   return [...catalog.tables.values()]
@@ -65,7 +65,7 @@ export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] 
     .filter(({ actions }) => Object.keys(actions).length > 0);
 }
 
-/** The same for whoever may change nothing, such as a read-only API token. */
+/** The same for somebody who may change nothing, such as a read-only API token. */
 export function readableTables(tables: readonly VisibleTable[]): VisibleTable[] {
   const still = { creatable: false, updatable: false };
   return tables.flatMap(({ table, columns, relations, actions: { read } }) =>

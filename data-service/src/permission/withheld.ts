@@ -13,7 +13,7 @@ interface Between {
   readonly now: Table;
 }
 
-/** @returns what is to be remembered after a change: of members that are gone, also where the rule is off without them */
+/** @returns what must be remembered after a change: about members that are gone, even if the rule is off without them */
 export function withheldAfter(rule: StoredRule, before: Catalog, after: Catalog): Withheld {
   const { withheld = NOTHING_WITHHELD } = rule;
   const between = tableBetween(rule, before, after);
@@ -34,16 +34,16 @@ export function withheldAfter(rule: StoredRule, before: Catalog, after: Catalog)
 }
 
 /**
- * @param text of the rule, by the names after the change
- * @param rule as it was before it
- * @returns the text, which withholds what it has withheld of members that come back
+ * @param text of the rule, with the names after the change
+ * @param rule as it was before
+ * @returns the text, which withholds again what it withheld of members that come back
  */
 export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog, after: Catalog): RuleText {
   const { withheld = NOTHING_WITHHELD, action } = rule;
   const between = tableBetween(rule, before, after);
   if (between === undefined) return text;
   const { then, now } = between;
-  // Whoever has written the rule since it is back has said what becomes of it.
+  // Whoever has written the rule since it came back has decided what becomes of it.
   const back = (id: string): string[] => {
     const name = nameIn(now, id);
     return name === undefined || nameIn(then, id) !== undefined ? [] : [name];
@@ -61,10 +61,10 @@ export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog,
 }
 
 /**
- * @param text a former one of a rule that comes back
- * @param present what the rule says now, by the same names
- * @returns the former text, which withholds what the present one does as well: a new member that had taken a name keeps
- * being withheld when it gives the name back
+ * @param text of a former rule that comes back
+ * @param present what the rule says now, with the same names
+ * @returns the former text, which also withholds whatever the present one does: a new member that had taken a name stays
+ * withheld when it gives the name back
  */
 export function withholdingToo(text: RuleText, present: RuleText): RuleText {
   return {
@@ -89,7 +89,7 @@ function nameIn({ columns, relations }: Table, id: string): string | undefined {
   return [...columns.values(), ...relations.values()].find((each) => each.id === id)?.name;
 }
 
-/** Who names what is covered covers nothing else, and with one more `-name` all the rest would be. */
+/** A list of names covers nothing else; with one more `-name` it would cover all the rest. */
 function without(fields: string | null, names: readonly string[]): string | null {
   const tokens = fields === null ? [] : tokensOf(fields);
   const isRest = fields === null || tokens.some((token) => token === "*" || token.startsWith("-"));

@@ -17,7 +17,7 @@ export interface Constant {
   readonly kind: "always" | "never" | "unknown";
 }
 
-/** P is the kind of predicate it is made of: bound or authorized. */
+/** P is the kind of predicate of which it is made: bound or authorized. */
 export interface Combined<P> {
   readonly kind: "and" | "or";
   readonly of: readonly P[];
@@ -36,8 +36,7 @@ export interface Tested {
 }
 
 /**
- * A relation's record satisfies `where`. To-one is three-valued (no record: unknown); to-many means "any" and is
- * two-valued.
+ * A relation's record satisfies `where`. To-one is three-valued (no record: unknown); to-many means "any" and is two-valued.
  */
 export interface Related<P> {
   readonly kind: "related";
@@ -53,7 +52,10 @@ export interface Exists {
   readonly target: Table;
 }
 
-/** The document's `field` holds one of the keys. Two-valued. What the planner makes of a relation it has resolved. */
+/**
+ * The document's `field` holds one of the keys. Two-valued. The planner puts this in place of a relation that it has
+ * resolved.
+ */
 export interface Keyed {
   readonly kind: "keys";
   readonly field: string;
@@ -61,8 +63,8 @@ export interface Keyed {
 }
 
 /**
- * The document's `field` holds one of the values, or is text that begins with one of the prefixes. True of every record
- * that the test beside it is true of, and of others: what the planner adds so that an index finds them.
+ * The document's `field` holds one of the values, or a text that begins with one of the prefixes. True of every record for
+ * which the test beside it is true, and of others: the planner adds it so that an index finds them.
  */
 export interface Candidates {
   readonly kind: "candidates";
@@ -72,8 +74,8 @@ export interface Candidates {
 }
 
 /**
- * The caller's row rules are in it: only query/authorize-read makes what has this brand. It is there for the type checker
- * alone. No literal has a protected member, and a spread loses it.
+ * The caller's row rules are in it: only query/authorize-read makes something with this brand. It exists only for the type
+ * checker. No literal has a protected member, and a spread loses it.
  */
 declare class Authorized {
   protected readonly authorized: true;
@@ -81,7 +83,7 @@ declare class Authorized {
 
 export type { Authorized };
 
-/** The row rule of the table at the other end: a record outside it is an absent record. */
+/** The row rule of the table at the other end: a record outside it counts as absent. */
 interface Visible extends Authorized {
   readonly visible: AuthorizedPredicate;
 }
@@ -98,7 +100,7 @@ export type Predicate =
   | Related<Predicate>
   | Exists;
 
-/** A filter or rule with a row rule at each of its relations; the rest of it speaks of the record alone. */
+/** A filter or rule with a row rule at each of its relations; the rest of it is about the record alone. */
 export type AuthorizedPredicate =
   | Constant
   | Combined<AuthorizedPredicate>
@@ -111,7 +113,7 @@ export type AuthorizedPredicate =
 
 export const ALWAYS: Constant = { kind: "always" };
 export const NEVER: Constant = { kind: "never" };
-/** The result of a comparison with a missing value: neither it nor its negation lets a record through. */
+/** The result of a comparison with a missing value: neither it nor its negation lets a record pass. */
 export const UNKNOWN: Constant = { kind: "unknown" };
 
 /** One step of a to-one chain in a sort key. */
@@ -140,18 +142,18 @@ export interface Mask {
   readonly rows: AuthorizedPredicate;
   /** Names this mask shows. */
   readonly shows: readonly string[];
-  /** Names that no row shows unless one of its masks does. */
+  /** Names that a row shows only if one of its masks does. */
   readonly hides: readonly string[];
 }
 
 /** The number of related records, as a record shows it. */
 export type CountNode =
-  /** Those that the row rule of their table lets the caller see, found by counting. */
+  /** Counted: those that the row rule of their table lets the caller see. */
   | { readonly kind: "counted"; readonly step: Step }
-  /** The number that the record keeps of them: what the planner makes of a count in which every one of them counts. */
+  /** Stored in the record: the planner uses this if every related record counts. */
   | { readonly kind: "stored"; readonly step: Step; readonly column: Column };
 
-/** Records of one table, shaped: the root of a list and every loaded relation. C is the kind of its children. */
+/** Records of one table, with their shape: the root of a list and every loaded relation. C is the kind of its children. */
 interface ReadNode<P, C> {
   readonly table: Table;
   readonly columns: readonly Column[];
@@ -165,7 +167,7 @@ interface ReadNode<P, C> {
   readonly skip: number;
 }
 
-/** The node of a child stands under its relation. */
+/** A child's node, under its relation. */
 interface Child<N> {
   readonly relation: Relation;
   readonly node: N;
@@ -175,7 +177,7 @@ interface Child<N> {
 export interface BoundNode extends ReadNode<Predicate, BoundChild> {}
 export interface BoundChild extends Child<BoundNode> {}
 
-/** The same with the caller's rights in place, as every one of its children has them. */
+/** The same with the caller's rights in place, which all of its children have as well. */
 export interface AuthorizedNode extends ReadNode<AuthorizedPredicate, AuthorizedChild>, Authorized {
   readonly rule: AuthorizedPredicate;
   /** Members that not every row shows. */
@@ -183,7 +185,7 @@ export interface AuthorizedNode extends ReadNode<AuthorizedPredicate, Authorized
 }
 export interface AuthorizedChild extends Child<AuthorizedNode> {}
 
-/** The caller's row rules, of the tables that sort keys, counts and aggregates pass through. */
+/** The caller's row rules, for the tables through which sort keys, counts and aggregates go. */
 export type RowRules = Authorized & ((table: Table) => AuthorizedPredicate);
 
 export type MetaKey = "totalCount" | "filterCount";
@@ -203,8 +205,8 @@ interface ListQuery<N> {
 export interface Query extends ListQuery<BoundNode> {}
 
 /**
- * A query that carries the caller's row rules everywhere. Lowering takes no other; and of what it takes by itself, nodes,
- * row rules and relations in predicates have the brand as well.
+ * A query that has the caller's row rules everywhere. Lowering accepts no other; and the parts that it accepts on their own,
+ * nodes, row rules and relations in predicates, have the brand as well.
  */
 export interface AuthorizedQuery extends ListQuery<AuthorizedNode>, Authorized {
   readonly rules: RowRules;

@@ -1,7 +1,7 @@
-// Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from. Alone in that: the
-// functions at the end ask otherwise for what was authorized, without touching the rules.
-// A rule is never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not`
-// around it must not tell the two apart.
+// Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from. Nothing else does: the
+// functions at the end only change what is asked of something already authorized, without touching the rules. A rule is
+// never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not` around it must not
+// tell the two apart.
 import type { ReadView } from "../permission/read-view.js";
 import type {
   Authorized,
@@ -17,8 +17,8 @@ import type {
 import type { State } from "./living.js";
 
 /**
- * Everything lowering needs to know of rights.
- * @param rule of the records that are asked for, where it is another than that of the living
+ * Everything that lowering needs to know about rights.
+ * @param rule of the records that are asked for, if it is not that of the living ones
  * @param linked see `authorizeNode`
  */
 export function authorizeRead(
@@ -37,8 +37,8 @@ export function authorizeRead(
 
 /**
  * The same for the shape of one record.
- * @param linked the state of related records where the record itself holds the link. Where they hold it they are living
- * ones: beside the one of a one-to-one relation, any number of deleted ones may link to the same record.
+ * @param linked the state of related records where the record itself holds the link. Where they hold it, only living ones
+ * count: besides the one record of a one-to-one relation, any number of deleted ones may link to the same record.
  */
 export function authorizeNode(
   node: BoundNode,
@@ -83,12 +83,12 @@ export function authorizePredicate(predicate: Predicate, view: ReadView): Author
   }
 }
 
-/** Whose records count, wherever a query goes through a table without showing it. */
+/** Whose records count wherever a query goes through a table without showing it. */
 export function rowRules(view: ReadView): RowRules {
   return brand((table) => view.rows(table));
 }
 
-/** What may be replaced: which records there are for the caller, and what is masked of them, stays. */
+/** What may be replaced: which records exist for the caller, and what is masked in them, stays. */
 type Parts = Pick<AuthorizedNode, "filter" | "sort" | "children" | "counts" | "limit">;
 
 /** The same records, some of them or shown in another way. */
@@ -96,27 +96,27 @@ export function withParts(node: AuthorizedNode, parts: Partial<Parts>): Authoriz
   return brand({ ...node, ...parts });
 }
 
-/** The same query, of other records. */
+/** The same query, about other records. */
 export function withRoot(query: AuthorizedQuery, root: AuthorizedNode): AuthorizedQuery {
   return brand({ ...query, root });
 }
 
-/** The same query, with a filter that means the same or says it in another way. */
+/** The same query, with a filter that means the same or expresses it differently. */
 export function withFilter(query: AuthorizedQuery, filter: AuthorizedPredicate): AuthorizedQuery {
   return withRoot(query, withParts(query.root, { filter }));
 }
 
-/** The same records, of which nothing is shown but which they are. */
+/** The same records, of which only the ids are shown. */
 export function onlyIds(query: AuthorizedQuery): AuthorizedQuery {
   return withRoot(query, brand({ ...query.root, columns: [], children: [], counts: [], masks: [] }));
 }
 
-/** The same relation, whose records are to satisfy another predicate. */
+/** The same relation, whose records must satisfy another predicate. */
 export function withWhere(related: AuthorizedRelated, where: AuthorizedPredicate): AuthorizedRelated {
   return brand({ ...related, where });
 }
 
-/** The brand exists only for the type checker; this is the one place that may grant it. */
+/** The brand exists only for the type checker; this is the only place that may grant it. */
 function brand<T extends object>(authorized: T): T & Authorized {
   return authorized as T & Authorized;
 }

@@ -14,17 +14,17 @@ export interface FilterContext {
   readonly view: ReadView;
   /** Relation hops allowed from here (QUERY_MAX_DEPTH at the root). */
   readonly maxDepth: number;
-  /** Operands are text of the bracket form and take the column's type. */
+  /** Operands are text from the bracket form and take the column's type. */
   readonly fromText: boolean;
-  /** Only in rules: what `$user.id` and its like stand for. */
+  /** Only in rules: what `$user.id` and the like stand for. */
   readonly variables?: Variables;
 }
 
 const LOGICAL = ["_and", "_or", "_not"];
-/** The operators that a relation takes directly: they apply to the related id. */
+/** The operators that a relation accepts directly: they apply to the related id. */
 export const ON_RELATIONS = ["_eq", "_neq", "_in", "_not_in", "_nin", "_is_null", "_is_not_null"];
 
-/** Counts comparisons over one whole filter. */
+/** Counts the comparisons of one whole filter. */
 interface Scope extends FilterContext {
   readonly budget: { comparisons: number };
   readonly hops: number;
@@ -103,7 +103,7 @@ function bindComparison(column: Column, name: string, operand: Json, scope: Scop
   return bindOperator(column, name, value, path);
 }
 
-/** A variable without a value is no null test: comparing with nothing is unknown, as in SQL. */
+/** A variable without a value is not a null test: a comparison with nothing is unknown, as in SQL. */
 function bindVariable(
   column: Column,
   name: string,
@@ -142,9 +142,8 @@ function unknownOperator(name: string, column: Column): string {
 }
 
 /**
- * Inside a relation's object, operators speak of the related record's id and everything else of its fields; one
- * record must satisfy all of it. Null tests ask whether there is a related record, and an empty list decides without
- * one.
+ * Inside a relation's object, operators are about the related record's id and everything else about its fields; one record
+ * must satisfy all of it. Null tests ask whether there is a related record, and an empty list decides without one.
  */
 function bindRelation(relation: Relation, target: Table, json: Json, scope: Scope, path: Path): Predicate {
   const inner = { ...scope, hops: scope.hops + 1 };
@@ -165,15 +164,15 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
     const decided = OPERATORS.has(name) && isConstant(condition);
     (decided ? outside : conditions).push(condition);
   }
-  // Asking whether there is a record at all costs a join too.
+  // Asking whether there is a record at all costs a join, too.
   if (scope.budget.comparisons === countedBefore) countComparison(scope, path);
   if (conditions.length === 0 && outside.length > 0) return all(outside);
   return all([...outside, related(relation, target, all(conditions))]);
 }
 
 /**
- * A to-many relation is two-valued as long as its condition is about nothing but records. What a variable without a value
- * leaves open in it stays open: then the relation is true by records that satisfy the rest, and never false.
+ * A to-many relation is two-valued as long as its condition depends only on records. What a variable without a value leaves
+ * open in it stays open: then the relation is true if records satisfy the rest, and never false.
  */
 function related(relation: Relation, target: Table, where: Predicate): Predicate {
   const found: Predicate = { kind: "related", relation, target, where };

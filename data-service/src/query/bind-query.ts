@@ -22,7 +22,7 @@ import { parseMeta, parsePaging } from "./syntax/paging.js";
 import { parseSort, type SortSyntax } from "./syntax/sort.js";
 
 export interface QueryLimits {
-  /** QUERY_MAX_DEPTH: relations a name may go through. */
+  /** QUERY_MAX_DEPTH: how many relations a name may go through. */
   readonly maxDepth: number;
   /** QUERY_MAX_LIMIT; undefined = none. */
   readonly maxLimit: number | undefined;
@@ -32,9 +32,11 @@ interface Scope {
   readonly view: ReadView;
   readonly limits: QueryLimits;
   readonly table: Table;
-  /** Relations passed on the way here. */
+  /** How many relations lead here. */
   readonly depth: number;
-  /** A relation without a limit of its own shows all its records, and not the first few: in files, which are whole. */
+  /**
+   * A relation without a limit of its own shows all its records, not only the first few: so in files, which are complete.
+   */
   readonly whole: boolean;
 }
 
@@ -101,7 +103,7 @@ function bindSelection(
   return { table, columns, children, counts: selectCounts(fields, scope, at.fields) };
 }
 
-/** True for `*`, for nothing said, and for "all but". */
+/** True for `*`, if nothing was said, and for "all but". */
 function takesAll(fields: FieldScope | undefined): boolean {
   return fields === undefined || fields.star || fields.excluded.size > 0 || !fields.positive;
 }
@@ -142,8 +144,8 @@ function selectCounts(fields: FieldScope | undefined, scope: Scope, path: Path):
 
 interface SelectedRelation extends Step {
   /**
-   * The scope of its own names; "id" = only the id object, "implied" = the same of one that nobody named;
-   * undefined = everything.
+   * The scope of its own names; "id" = only the id object, "implied" = the same for a relation that nobody named; undefined
+   * = everything.
    */
   readonly inner: FieldScope | "id" | "implied" | undefined;
 }
@@ -190,7 +192,7 @@ function requireRelation(name: string, { view, table }: Scope, path: Path, purpo
     : notComparable(path, name, table, view, relations);
 }
 
-/** The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`. @param text the whole of it */
+/** The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`. @param text the whole expression */
 function requireCountable(
   name: string,
   scope: Scope,
@@ -281,7 +283,7 @@ function requireDepth({ name }: Relation, { depth, limits }: Scope, path: Path):
   if (depth > limits.maxDepth) throw refuse(path, `"${name}" lies deeper than ${limits.maxDepth} relations`);
 }
 
-/** Names that something else leaves without effect have to be right all the same. */
+/** Names without effect, because something else replaces them, must be valid all the same. */
 function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Scope, at: Places): void {
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
   requireDepth(relation, below, at.fields);
@@ -297,7 +299,7 @@ function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places)
 function bindSort(given: Json | undefined, scope: Scope, path: Path): SortKey[] {
   const keys = given === undefined ? [] : parseSort(given, path).map((key) => bindSortKey(key, scope, path));
   const closing: SortKey = { kind: "column", path: [], column: scope.table.idColumn, descending: false };
-  // A key that was given before decides; later ones could never matter.
+  // An earlier key decides; a repeated one could never matter.
   const seen = new Set<string>();
   return [...keys, closing].filter((key) => {
     const name = sortKeyName(key);

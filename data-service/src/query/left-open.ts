@@ -1,7 +1,7 @@
 // What a variable without a value does to the conditions around it. Pure.
 import type { Predicate } from "./ast.js";
 
-/** Does it depend on something unknown, whatever the records are like? Only variables of rules can cause that. */
+/** Does it depend on something unknown, whatever the records are like? Only the variables of rules can cause that. */
 export function isLeftOpen(predicate: Predicate): boolean {
   switch (predicate.kind) {
     case "unknown":
@@ -20,17 +20,17 @@ export function isLeftOpen(predicate: Predicate): boolean {
   }
 }
 
-/** Is this its truth for every record there could be? */
+/** Does it have this truth for every possible record? */
 function isAlways(predicate: Predicate, truth: boolean): boolean {
   return has(predicate, truth, { byRecord: false });
 }
 
-/** Is there a record that could give it this truth? */
+/** Is there a possible record for which it has this truth? */
 export function canBe(predicate: Predicate, truth: boolean): boolean {
   return has(predicate, truth, { byRecord: true });
 }
 
-/** @param otherwise what to answer for whatever depends on the record */
+/** @param otherwise what to answer for anything that depends on the record */
 function has(predicate: Predicate, truth: boolean, otherwise: { readonly byRecord: boolean }): boolean {
   switch (predicate.kind) {
     case "always":

@@ -108,7 +108,7 @@ export function step(path: string): { relation: Relation; target: Table } {
   return { relation, target: table(relation.target) };
 }
 
-/** Sees all that these rows of each table hold. */
+/** Sees everything in these rows of each table. */
 export function viewOf(rows: AuthorizedPredicate, of: Catalog = catalog): ReadView {
   return new ReadView(of, () => ({ rows, grants: [{ rows, members: () => true }] }));
 }
@@ -116,7 +116,7 @@ export function viewOf(rows: AuthorizedPredicate, of: Catalog = catalog): ReadVi
 /** Sees everything. */
 export const rootView = viewOf(ALWAYS);
 
-/** Sees everything but hidden columns, and no reviews at all. */
+/** Sees everything except hidden columns, and no reviews at all. */
 export const readerView = new ReadView(catalog, (of) =>
   of.name === "reviews"
     ? undefined
@@ -137,7 +137,7 @@ export function refusalOf(call: () => unknown): string {
   throw new Error("was not refused");
 }
 
-/** What text of an address reads as. */
+/** What the text of an address is read as. */
 export function json(text: string): Json {
   return JSON.parse(text);
 }

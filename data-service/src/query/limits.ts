@@ -9,10 +9,10 @@ export const LIMITS = {
   logicalNesting: 10,
   /** Members of _in and _not_in. */
   listMembers: 1_000,
-  /** A longer needle is never what a person looks for, and each costs time per record. */
+  /** No person searches for a longer text, and each costs time per record. */
   textCharacters: 1_024,
   fields: 200,
   sortKeys: 8,
-  /** Of one page of a history: all at once would be one answer in memory. */
+  /** For one page of a history: all of it at once would be a single answer in memory. */
   historyEntries: 100,
 } as const;

@@ -2,7 +2,7 @@
 import type { Table } from "../catalog/catalog.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
 
-/** Records that are there, those that were deleted and are kept, or both. */
+/** Records that exist, those that were deleted and are kept, or both. */
 export type State = "living" | "deleted" | "all";
 
 /**
@@ -19,7 +19,7 @@ export function inState(table: Table, rows: AuthorizedPredicate, state: State): 
   return rows.kind === "never" ? rows : { kind: "and", of: [isInState, rows] };
 }
 
-/** Does the predicate let all living records of a table pass that keeps deleted ones, and nothing else? */
+/** For a table that keeps deleted records: does the predicate let all living ones pass, and nothing else? */
 export function isLivingOnly(table: Table, predicate: AuthorizedPredicate): boolean {
   const isTest = predicate.kind === "test" && predicate.test.op === "isNull";
   return isTest && predicate.column === table.deletedAt;

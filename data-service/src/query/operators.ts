@@ -1,4 +1,4 @@
-// The public operators, one row each: which columns take them, which operand, and what they mean.
+// The public operators, one row each: which columns accept them, with which operand, and what they mean.
 import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import {
@@ -27,12 +27,15 @@ export type OperandKind =
 
 interface Operator {
   readonly operand: OperandKind;
-  /** Any of these lets a column take the operator. */
+  /** A column with any of these accepts the operator. */
   readonly families: readonly Family[];
   /** The operand is a list; the bracket form splits its text at commas. */
   readonly list?: boolean;
   readonly bind: (column: Column, operand: Json, path: Path) => Predicate;
-  /** Of a list: the same where some of its members, as null, have no value. As in SQL, the others still decide where they can. */
+  /**
+   * For a list: the same if some of its members have no value, given as null. As in SQL, the others still decide where they
+   * can.
+   */
   readonly bindPartly?: (column: Column, members: readonly Json[], path: Path) => Predicate;
 }
 
@@ -65,7 +68,7 @@ function describe(operand: Json): string {
 
 function checkLength(text: string, path: Path): void {
   const isLonger = (characters: ArrayLike<unknown>): boolean => characters.length > LIMITS.textCharacters;
-  // One outside the Basic Multilingual Plane is two units of a string.
+  // A character outside the Basic Multilingual Plane is two units of a string.
   if (isLonger(text) && (text.length > 2 * LIMITS.textCharacters || isLonger([...text])))
     throw refuse(path, `is longer than ${LIMITS.textCharacters} characters`);
 }
@@ -81,7 +84,7 @@ function flag(operand: Json, path: Path): boolean {
   return operand;
 }
 
-/** The needle of a text search: literal, never a pattern. An empty one is in every text. */
+/** The text to search for: literal, never a pattern. An empty one is in every text. */
 function needle(operand: Json, path: Path): string {
   if (typeof operand !== "string") throw refuse(path, `must be text, not ${kindOf(operand)}`);
   if (!operand.isWellFormed())
@@ -95,7 +98,7 @@ const equals: Operator["bind"] = (column, operand, path) =>
     ? test(column, { op: "isNull" })
     : test(column, { op: "eq", value: value(column, operand, path) });
 
-/** `_in: []` is false and not unknown, so it is no test of the column at all. */
+/** `_in: []` is false and not unknown, so it does not test the column at all. */
 const among: Operator["bind"] = (column, operand, path) => {
   const members = values(column, operand, path);
   return members.length === 0 ? NEVER : test(column, { op: "in", values: members });
@@ -174,7 +177,7 @@ function nullTest(wanted: boolean): Operator {
   };
 }
 
-/** Every comparison operator of contract 4.1. The logical ones are structure and live in bind-filter. */
+/** Every comparison operator of contract 4.1. The logical ones are structure and are in bind-filter. */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ["_eq", { operand: "value or null", families: ["equality", "null"], bind: equals }],
   [
@@ -207,12 +210,12 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
   ["_is_not_null", nullTest(false)],
 ]);
 
-/** Everything a column allows; an encrypted one allows nothing, for the database can't look inside. */
+/** Everything that a column allows; an encrypted one allows nothing, because the database can't look inside. */
 function familiesOf({ type, encrypted }: Pick<Column, "type" | "encrypted">): readonly Family[] {
   return encrypted ? [] : ["null", ...COLUMN_TYPES[type].families];
 }
 
-/** The operators a column takes, for checks and messages. */
+/** The operators that a column accepts, for checks and messages. */
 export function operatorsOf(column: Pick<Column, "type" | "encrypted">): string[] {
   const families = familiesOf(column);
   return [...OPERATORS]
@@ -221,8 +224,8 @@ export function operatorsOf(column: Pick<Column, "type" | "encrypted">): string[
 }
 
 /**
- * What an operator takes on columns of a type, for those who describe it; undefined where the type does not have it.
- * `null` = null and nothing else.
+ * What an operator accepts on columns of a type, for code that describes it; undefined if the type does not have it. `null`
+ * = null and nothing else.
  */
 export function operandOf(
   type: ColumnType,
@@ -238,14 +241,14 @@ export function operandOf(
 
 /**
  * Binds one operator of one column.
- * @throws AppError 400 for an operator the column does not take or an operand that does not fit
+ * @throws AppError 400 for an operator that the column does not accept or an operand that does not fit
  */
 export function bindOperator(column: Column, name: string, operand: Json, path: Path): Predicate {
   return requireOperator(column, name, operand, path).bind(column, operand, path);
 }
 
 /**
- * The same for a list in which null stands for each variable that has no value.
+ * The same for a list in which null stands for each variable without a value.
  * @throws AppError 400
  */
 export function bindPartly(column: Column, name: string, members: readonly Json[], path: Path): Predicate {
@@ -270,7 +273,7 @@ function requireOperator(column: Column, name: string, operand: Json, path: Path
   return operator;
 }
 
-/** What a column without equality takes instead. */
+/** What a column without equality accepts instead. */
 function onlyNull(type: ColumnType): string {
   return COLUMN_TYPES[type].families.includes("membership")
     ? "an enum list takes _contains with one of its values, and _eq and _neq only with null"
@@ -279,7 +282,7 @@ function onlyNull(type: ColumnType): string {
 
 /**
  * The JSON operand that the text of the bracket form stands for.
- * @param text the text, or the list when the address spelled the members out as `[0]=…`
+ * @param text the text, or the list if the address spelled the members out as `[0]=…`
  */
 export function operandFromText(column: Column, name: string, text: Json, path: Path): Json {
   const operator = OPERATORS.get(name);

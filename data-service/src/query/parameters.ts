@@ -71,7 +71,7 @@ export function readCall<Own extends OwnName>(
   const brackets: [key: string, value: string][] = [];
   const applying: readonly string[] = [...allowed, ...own];
   for (const { name, key, value } of ownParameters(search)) {
-    // Ignored, it would have made a delete of what was meant as a look.
+    // If it were ignored, a delete that was only to be tried would really happen.
     if (!applying.includes(name)) throw refuse(name, "does not apply to this call");
     if (key !== name) brackets.push([key, value]);
     else if (values.has(name)) throw refuse(name, "is given twice");
@@ -131,7 +131,7 @@ function parseJson(name: ParameterName, text: string): Json {
 }
 
 /**
- * Reads the parameters of a QUERY body: the same names, JSON where the address has text.
+ * Reads the parameters of a QUERY body: the same names, with JSON where the address has text.
  * @throws AppError 400 naming the parameter
  */
 export function parametersOfBody(body: Json): Parameters {
@@ -144,7 +144,7 @@ export function parametersOfBody(body: Json): Parameters {
   return { ...body, filterFromText: false };
 }
 
-/** Text counts as it is; the filter object of the bracket form and what a body holds, like JSON text of the same length. */
+/** Text counts as it is; the filter object of the bracket form, and whatever a body holds, count like their JSON text. */
 function checkLength(characters: number, path: Path): void {
   if (characters > LIMITS.parameterCharacters)
     throw refuse(path, `is longer than ${LIMITS.parameterCharacters} characters`);

@@ -12,14 +12,14 @@ export function refuse(path: Path, problem: string): AppError {
   return new AppError("BAD_REQUEST", { message: `${path}: ${problem}`, details: { path } });
 }
 
-/** The one text for names that do not exist and names the caller may not know. */
+/** The same text for names that do not exist and names that the caller may not know. */
 export function unknownField(path: Path, name: string, table: string, known: Iterable<string>): AppError {
   return refuse(path, `unknown field "${name.slice(0, 64)}" on "${table}"${suggestion(name, known)}`);
 }
 
 /**
  * For a name that can't be compared: unknown, unless it is shown in some rows, so that the caller knows of it anyway.
- * @param known what could be meant; all that can be compared, unless told
+ * @param known what could be meant; everything that can be compared, if omitted
  */
 export function notComparable(
   path: Path,

@@ -1,4 +1,4 @@
-// Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
+// Documents -> the JSON of an answer's records: whatever the query did not select can't get out here.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
@@ -8,10 +8,10 @@ import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
 import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
 
-/** Opens values of encrypted columns. */
+/** Decrypts values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;
 
-/** A document as the driver hands it over. */
+/** A document as the driver returns it. */
 export type StoredRecord = Readonly<Record<string, unknown>>;
 
 type Shape = (document: StoredRecord) => Json;
@@ -39,7 +39,10 @@ function membersOf({ table, columns, children, counts }: AuthorizedNode, unseal:
   ];
 }
 
-/** It must not lead to the node it was made of, or both would stay where it is kept by that (decision 023). */
+/**
+ * It must not refer to the node from which it was made: it is stored under that node, and both would stay in memory
+ * (decision 023).
+ */
 function plainShaper(members: readonly Member[]): Shape {
   return (document) => {
     const record: Record<string, Json> = {};
@@ -54,11 +57,11 @@ type IsShown = (name: string) => boolean;
 
 interface Member {
   readonly name: string;
-  /** @param isShown of a member that holds others, which of them this record shows */
+  /** @param isShown for a member that contains others: which of them this record shows */
   readonly read: (document: StoredRecord, isShown: IsShown) => Json;
 }
 
-/** The member that holds the numbers of related records, by relation. Its name is none that a member of a table can have. */
+/** The member with the numbers of related records, by relation. No member of a table can have this name. */
 export const COUNTS = "_count";
 
 /** A relation that this record does not show is not counted either. */
@@ -70,7 +73,7 @@ function countsMember(counts: readonly CountNode[]): Member {
       Object.fromEntries(
         numbers
           .filter(({ name }) => isShown(name))
-          // Without any, a number that is kept is absent.
+          // If there are none, a stored number is absent.
           .map(({ name, field }) => [name, Number(document[field] ?? 0)]),
       ),
   };
@@ -103,7 +106,7 @@ function columnReader(table: Table, column: Column, unseal: Unseal): (document: 
   };
 }
 
-/** Null would be taken for the value, and written back: the whole answer fails, and says whose fault it is. */
+/** Null would be taken for the value, and written back: the whole answer fails, and says why. */
 function opened(
   { name, idColumn }: Table,
   column: Column,

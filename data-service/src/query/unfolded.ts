@@ -1,20 +1,20 @@
-// How large the records of an answer come out. Related records that were read for many are shared by all that show them;
-// the answer spells them out for each of these, so that a few of them can become millions. Pure.
+// How large the records of an answer come out. Related records that were read for many are shared by all that show them; the
+// answer writes them out for each of these, so a few of them can become millions. Pure.
 import { isBinary } from "../catalog/column-types.js";
 import type { AuthorizedNode } from "./ast.js";
 import { childField, isKeyOnly } from "./lower/read.js";
 import type { StoredRecord } from "./shape.js";
 
-/** What a record costs besides its values, for its names and for being one. */
+/** What a record costs besides its values: its names and its braces. */
 const RECORD = 64;
-/** What a value costs that is no text: a number, a date, an id. */
+/** What a value costs that is not text: a number, a date, an id. */
 const VALUE = 8;
 
 type SizeOf = (document: StoredRecord) => number;
 
 /**
- * About how many bytes each document comes out as, with its related records. Each related record is looked at once, however
- * often it is shown.
+ * Roughly how many bytes each document comes out as, with its related records. Each related record is looked at only once,
+ * however often it is shown.
  */
 export function unfoldedSizes(node: AuthorizedNode, documents: readonly StoredRecord[]): number[] {
   return documents.map(sizeOfRecord(node));
@@ -47,7 +47,7 @@ function once(sizeOf: SizeOf): SizeOf {
   };
 }
 
-/** What stands in a column nests no deeper than the database allows. */
+/** A column's value nests no deeper than the database allows. */
 function sizeOfValue(value: unknown): number {
   if (typeof value === "string") return VALUE + value.length;
   if (typeof value !== "object" || value === null) return VALUE;

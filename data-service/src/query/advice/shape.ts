@@ -29,7 +29,7 @@ export interface TableRead {
   /** All of which must be true. */
   readonly predicates: readonly AuthorizedPredicate[];
   readonly sort: readonly SortKey[];
-  /** The stored link that children are fetched by. */
+  /** The stored link by which children are fetched. */
   readonly linkField?: string;
 }
 
@@ -46,26 +46,28 @@ export function shapeOf({ table, predicates, sort, linkField }: TableRead): Quer
   };
 }
 
-/** The read that fetches the records of a relation under their parents. */
+/** The read that fetches a relation's records under their parents. */
 export function childRead({ relation, node }: AuthorizedChild): TableRead {
   const { table, rule, filter, sort } = node;
   return { table, predicates: [rule, filter], sort, linkField: foundBy(relation, table) };
 }
 
-/** The read that counts the records of a relation under their parents. @param visible the row rule of their table */
+/** The read that counts a relation's records under their parents. @param visible the row rule of their table */
 export function countRead({ relation, target }: Step, visible: AuthorizedPredicate): TableRead {
   return { table: target, predicates: [visible], sort: [], linkField: foundBy(relation, target) };
 }
 
-/** The field by which the records of a relation are found. */
+/** The field by which a relation's records are found. */
 function foundBy({ link }: Relation, target: Table): string {
   return link.on === "self" ? target.idColumn.field : link.field;
 }
 
-/** What stands around a test changes what an index can do for it. */
+/** The logic around a test changes what an index can do for it. */
 type Around = (test: TestClass) => TestClass;
 
-/** Records that are found by their link have their text looked at: parts of it narrow nothing there (see candidates). */
+/**
+ * Records that are found by their link are then searched for text one by one: grams narrow nothing there (see candidates).
+ */
 function besideLink(test: TestClass): TestClass {
   return test === "text" ? "joined" : test;
 }
@@ -87,7 +89,7 @@ function partsOf(predicate: AuthorizedPredicate, table: Table, around: Around): 
         ? [part(predicate.of.relation.name, around("null"))]
         : partsOf(predicate.of, table, () => "negated");
     case "test":
-      // Nobody asks for this one: it stands in every read of a table that keeps deleted records.
+      // Nobody asks for this test: it is part of every read of a table that keeps deleted records.
       if (predicate.column === table.deletedAt) return [];
       return [part(predicate.column.name, around(classOf(predicate.test)))];
     case "keys":

@@ -18,7 +18,7 @@ export interface Suggestion {
   readonly sentence: string;
 }
 
-/** The suggestion for a shape; undefined when what would be suggested is there, or the shape's fields are gone. */
+/** The suggestion for a shape; undefined when what it would suggest exists already, or the shape's fields are gone. */
 export function suggest(shape: QueryShape, catalog: Catalog): Suggestion | undefined {
   const table = catalog.tables.get(shape.table);
   if (table === undefined || !isKnown(shape, table)) return undefined;
@@ -36,9 +36,9 @@ function withoutRoom({ sentence }: Suggestion, { name }: Table): Suggestion {
   };
 }
 
-/** Fields of the table itself must still be there; what lies behind relations is not looked at. */
+/** The table's own fields must still exist; those behind relations are not checked. */
 function isKnown(shape: QueryShape, table: Table): boolean {
-  // A number of children that is kept has an index of its own, and a name that nobody can put into one.
+  // A stored number of children has its own index, and a name that nobody can put into another one.
   const sorts = shape.sort.every((key) => /[(.]/.test(key) || table.columns.has(key.replace(/^-/, "")));
   return sorts && shape.filter.every(({ field }) => table.columns.has(field) || table.relations.has(field));
 }
@@ -47,9 +47,9 @@ function uncountedSort({ sort }: QueryShape, table: Table, { tables }: Catalog):
   for (const key of sort) {
     const name = /^-?_count\((\w+)\)$/.exec(key)?.[1] ?? "";
     const relation = table.relations.get(name);
-    // Numbers are kept with the parents that others link to.
+    // Numbers are kept with the parents to which others link.
     if (relation === undefined || relation.counter !== undefined || relation.link.on === "self") continue;
-    // A table that keeps deleted records has its links counted by nobody.
+    // Nobody counts the links of a table that keeps deleted records.
     if (tables.get(relation.target)?.deletedAt !== undefined) continue;
     return {
       advice: { counted: name },
@@ -68,7 +68,7 @@ function unsearchedText({ filter }: QueryShape, table: Table): Suggestion | unde
   };
 }
 
-/** An id may be text as well, and stands in no definition. */
+/** An id may be text as well, but it is in no definition. */
 function isUnsearched({ columns }: Table, name: string): boolean {
   const column = columns.get(name);
   return column !== undefined && !column.searchable && !column.generated;
@@ -83,7 +83,7 @@ interface Key {
 function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefined {
   const keys = indexKeys(shape, table);
   if (keys.some(({ name, role }) => role === "equality" && name === table.idColumn.name)) return undefined;
-  // The planner finds these from the children's end, so what helps is an index there.
+  // The planner finds these from the children's end, so an index there helps.
   if (keys.length === 0 && shape.sort.some((key) => /^-?_(max|min)\(/.test(key))) return undefined;
   if (keys.length === 0) return { advice: null, sentence: noIndexSentence(shape, table) };
   const present = new Set(
@@ -100,19 +100,19 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
 /** MongoDB's own, in every collection. */
 const BY_ID: IndexSpec = { key: [["_id", 1]], unique: true };
 
-/** Does an index have every record that a query wants? @param present the fields in which these have a value */
+/** Does an index have every record that a query wants? @param present fields in which all wanted records have a value */
 function holdsAll(spec: IndexSpec, present: ReadonlySet<string | undefined>): boolean {
   return (spec.present ?? []).every((field) => present.has(field));
 }
 
-/** As a definition spells them: where nothing follows the closing id, every index has it by itself. */
+/** As a definition spells them: every index has the closing id by itself if nothing follows it. */
 function namesOf(keys: readonly Key[], { idColumn }: Table): string[] {
   const names = keys.map(({ name }) => name);
   return names.at(-1) === idColumn.name ? names.slice(0, -1) : names;
 }
 
 /**
- * Equality narrows to one stretch of the index, the sort then lies in order, with the id that closes it, and a range is
+ * Equality narrows the index to one stretch, which is then in the order of the sort, with the id that closes it; a range is
  * checked on the keys.
  */
 function indexKeys({ filter, sort }: QueryShape, table: Table): Key[] {
@@ -125,7 +125,7 @@ function indexKeys({ filter, sort }: QueryShape, table: Table): Key[] {
       keys.push({ name, role });
   };
   for (const field of fields(["equality", "null"])) add(field, "equality");
-  // What follows a key that can't stand in the index would not be in order, and no two records have the same id.
+  // After a key that can't be in the index nothing would be in order, and no two records have the same id.
   const { name: id } = table.idColumn;
   for (const key of sort.length === 0 ? [] : [...sort, id]) {
     if (!isIndexable(table, bare(key), [])) break;
@@ -151,7 +151,7 @@ function isIndexable(table: Table, name: string, others: readonly Key[]): boolea
   return !isList(name) || !others.some((key) => isList(bare(key.name)));
 }
 
-/** Does an index that is there begin with these keys? Among fields tested for equality the order is free. */
+/** Does an existing index begin with these keys? Among fields tested for equality the order does not matter. */
 function serves(spec: IndexSpec, keys: readonly Key[], table: Table): boolean {
   const count = keys.filter(({ role }) => role === "equality").length;
   const wanted = keys.map(({ name }) => fieldNamed(table, bare(name)));
@@ -160,7 +160,7 @@ function serves(spec: IndexSpec, keys: readonly Key[], table: Table): boolean {
   const equal = new Set<string | undefined>(present.slice(0, count));
   if (!wanted.slice(0, count).every((field) => equal.has(field))) return false;
   if (!wanted.slice(count).every((field, at) => present[count + at] === field)) return false;
-  // An index is read in either direction, but in one at a time, also where the id closes a sort.
+  // An index is read in either direction, but in one at a time, even where the id closes a sort.
   const turns = keys.flatMap(({ name, role }, at) =>
     role === "sort" ? [(spec.key[at]?.[1] ?? 1) * (name.startsWith("-") ? -1 : 1)] : [],
   );

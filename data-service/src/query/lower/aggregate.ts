@@ -40,12 +40,12 @@ function resultField(at: number, op: AggregateOp): string {
 function accumulator(column: Column, op: AggregateOp): Document {
   const field = `$${column.field}`;
   if (op === "count") return { $sum: { $cond: [{ $eq: [{ $ifNull: [field, null] }, null] }, 0, 1] } };
-  // Sums of 64-bit numbers leave 64 bits; decimal128 holds them exactly.
+  // Sums of 64-bit numbers exceed 64 bits; decimal128 holds them exactly.
   const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? asDecimal(field) : field;
   return { [`$${op}`]: exact };
 }
 
-/** What another program has put there and is no number adds nothing; texts and dates would convert as well. */
+/** A value from another program that is not a number adds nothing; texts and dates would otherwise be converted, too. */
 function asDecimal(input: string): Document {
   return { $cond: [{ $isNumber: input }, { $toDecimal: input }, null] };
 }
@@ -70,7 +70,7 @@ export function shapeAggregate(keys: readonly AggregateKey[], group: StoredRecor
 }
 
 function resultJson(column: Column, op: AggregateOp, value: unknown): Json {
-  // The average of values none of which is a number.
+  // The average of values of which none is a number.
   if (value === null) return null;
   const exact = column.type === "bigint" || column.type === "decimal";
   if (op === "sum" || op === "avg") return exact ? COLUMN_TYPES.decimal.toJson(value) : Number(value);

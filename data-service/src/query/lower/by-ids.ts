@@ -1,4 +1,4 @@
-// Ids -> what finds the documents that have them.
+// Ids -> the filter and the pipeline that find their documents.
 import type { Stored } from "../../catalog/column-types.js";
 import type { Document, Stage } from "./document.js";
 

@@ -1,8 +1,8 @@
 // Predicate -> $match, with the joins it needs.
 //
-// Three-valued logic without a NOT in the output: a predicate is lowered for a wanted truth. Every test has a
-// when-true and a when-false form, `not` flips the wish, and `and`/`or` change places under it. What is unknown
-// satisfies neither form.
+// Three-valued logic without a NOT in the output: a predicate is lowered for a wanted truth. Every test has a when-true and
+// a when-false form, `not` flips the wanted truth, and under it `and` and `or` change places. What is unknown satisfies
+// neither form.
 import { BSONRegExp } from "bson";
 import type { Column } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test } from "../ast.js";
@@ -19,7 +19,7 @@ import {
 } from "./document.js";
 import { joinStage } from "./join.js";
 
-/** What lowering a predicate gives: stages that join, and the condition that reads what they joined. */
+/** The result of lowering a predicate: stages that join, and the condition that reads what they joined. */
 export interface Lowered {
   readonly condition: Document;
   readonly joins: readonly Stage[];
@@ -34,8 +34,8 @@ export function matchStages(predicates: readonly AuthorizedPredicate[], names: N
 }
 
 /**
- * The same in two parts, because a sort that needs no join belongs between them: everything that reads the document
- * alone, and everything that needs joins.
+ * The same in two parts, because a sort that needs no join belongs between them: everything that reads only the document,
+ * and everything that needs joins.
  */
 export function splitMatch(
   predicates: readonly AuthorizedPredicate[],
@@ -86,7 +86,7 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
     case "test":
       return plain({ [predicate.column.field]: lowerTest(predicate.test, predicate.column, wanted) });
     case "candidates":
-      // "Not a candidate" decides nothing: the test beside it says what is false.
+      // "Not a candidate" decides nothing: the test beside it decides what is false.
       return plain(wanted ? lowerCandidates(predicate) : MATCH_NONE);
     case "keys":
       return plain(lowerKeys(predicate, wanted));
@@ -105,7 +105,7 @@ function lowerCandidates({ field, values, prefixes }: Candidates): Document {
   return { [field]: { $in: [...values, ...prefixes.map(prefixPattern)] } };
 }
 
-/** Case-sensitive, and in the spelling from which MongoDB reads the bounds of an index. */
+/** Case-sensitive, and in the form from which MongoDB derives the bounds of an index scan. */
 export function prefixPattern(prefix: string): BSONRegExp {
   return new BSONRegExp(`^${prefix.replace(/[!-/:-@[-`{-~]/g, "\\$&")}`);
 }
@@ -114,7 +114,7 @@ function plain(condition: Document): Lowered {
   return { condition, joins: [] };
 }
 
-/** Anything but null. `$eq: null` would also find a list that has a null in it, and `$ne: null` pass over it. */
+/** Anything but null. `$eq: null` would also find a list that contains a null, and `$ne: null` would miss it. */
 const ANY_JSON: Document = { $type: ["array", ...SINGLE_TYPES] };
 
 /** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
@@ -136,7 +136,7 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
       return wanted ? { $gte: test.value } : { $lt: test.value };
     case "isNull":
       if (column.type === "json") return wanted ? { $not: ANY_JSON } : ANY_JSON;
-      // The first condition is what an index can serve.
+      // An index can serve the first condition.
       if (column.type === "enumList") return wanted ? { $eq: null, $not: ANY_JSON } : ANY_JSON;
       return wanted ? { $eq: null } : { $ne: null };
     default: {
@@ -146,17 +146,17 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
   }
 }
 
-/** A case-insensitive pattern that matches the text and nothing cleverer. */
+/** A case-insensitive pattern that matches the text literally. */
 function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string): BSONRegExp {
-  // A pattern is a C string, so a NUL must not stand in it; spelled out it may.
+  // A pattern is a C string, so it must not contain a NUL; escaped, it may.
   const literal = text.replace(/[^\p{L}\p{N}]/gu, (each) => `\\x{${each.codePointAt(0)?.toString(16)}}`);
   if (op === "contains") return new BSONRegExp(literal, "i");
   return op === "startsWith" ? new BSONRegExp(`\\A${literal}`, "i") : new BSONRegExp(`${literal}\\z`, "i");
 }
 
 /**
- * Where the link is a single id in the document itself and the question is only about that id, no join is needed:
- * a link never dangles, and no row rule can hide the record.
+ * If the link is a single id in the document itself and the question is only about that id, no join is needed: a link never
+ * dangles, and no row rule can hide the record.
  */
 function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lowered | undefined {
   if (!isAboutKey(predicate)) return undefined;
@@ -165,7 +165,7 @@ function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lower
   return lower(onField(predicate.where, link.field), wanted, names);
 }
 
-/** Can the predicate be read off the link in the document itself? */
+/** Can the predicate be answered from the link in the document itself? */
 export function isAboutKey(predicate: Relational): boolean {
   const { link } = predicate.relation;
   if (link.on !== "self" || link.list || predicate.visible.kind !== "always") return false;
@@ -205,7 +205,7 @@ export function deciding(predicate: Relational, wanted: boolean): AuthorizedPred
   return askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
 }
 
-/** Does a related record that decides the question make the predicate as it is wanted, and not the opposite? */
+/** Does finding a record that decides the question make the predicate what is wanted, rather than the opposite? */
 export function isFoundWanted(predicate: Relational, wanted: boolean): boolean {
   return wanted || !askedTruth(predicate, wanted);
 }

@@ -1,4 +1,4 @@
-// A query -> what counts its rows: nothing new where a number is known, else a pipeline that joins, or one that groups.
+// A query -> how to count its rows: without a query if the number is known, otherwise by a pipeline that joins or groups.
 import type { AuthorizedPredicate, AuthorizedQuery, MetaKey } from "../ast.js";
 import { isLivingOnly } from "../living.js";
 import {
@@ -34,14 +34,14 @@ function counted({ root }: AuthorizedQuery, which: MetaKey): AuthorizedPredicate
   return which === "filterCount" ? [root.rule, root.filter] : [root.rule];
 }
 
-/** Another way to count, and the rows that a join would have to look at, which tells when it is worth it. */
+/** Another way to count, and a probe for how many rows a join would have to look at, which tells whether it is worth it. */
 export interface GroupedCount {
   readonly pipeline: Stage[];
-  /** Finds out whether more than a few rows are left for joins. @param few one more is asked for */
+  /** Finds out whether more than a few rows are left to be joined. @param few one more is asked for */
   readonly probe: (few: number) => Stage[];
 }
 
-/** One relation that every counted row has to satisfy, or must not. */
+/** One relation that every counted row has to satisfy, or must not satisfy. */
 interface Side {
   readonly predicate: Relational;
   readonly wanted: boolean;
@@ -83,7 +83,7 @@ function asSide(predicate: AuthorizedPredicate): Side | undefined {
   return side === undefined ? undefined : { ...side, wanted: !side.wanted };
 }
 
-/** The field of the rows by which all sides can be grouped: their id for children, the link for one to-one relation. */
+/** The field of the rows by which all sides can be grouped: the id for children, the link for one to-one relation. */
 function sharedKey(sides: readonly (Side | undefined)[]): string | undefined {
   const keys = sides.map((side) => {
     if (side === undefined) return undefined;
@@ -94,7 +94,7 @@ function sharedKey(sides: readonly (Side | undefined)[]): string | undefined {
   return keys.every((key) => key === first) ? first : undefined;
 }
 
-/** One document for every key at which the relation has a record that decides the question. */
+/** One document for every key for which the relation has a record that decides the question. */
 function union({ predicate, wanted }: Side, at: number, names: Names): Stage {
   const { relation, target, visible } = predicate;
   const { on, field } = relation.link;

@@ -1,8 +1,8 @@
-// MongoDB's query documents as types, and the small pieces every lowering shares.
+// MongoDB's query documents as types, and the small pieces that every lowering shares.
 import type { BSONRegExp } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 
-/** Any value that may stand in a pipeline. */
+/** Any value that may be part of a pipeline. */
 export type Value = Stored | null | BSONRegExp | Value[] | Document;
 export interface Document {
   [key: string]: Value;
@@ -11,12 +11,12 @@ export interface Document {
 /** One stage of an aggregation pipeline. */
 export type Stage = Document;
 
-/** A $match document that says nothing; the two constants are kept apart so that they fold away. */
+/** A $match document without conditions; these two constants are recognised and folded away. */
 export const MATCH_ALL: Document = {};
-/** No document has an id out of an empty list; the planner knows and reads nothing. */
+/** No document has an id out of an empty list; the database's planner knows that and reads nothing. */
 export const MATCH_NONE: Document = { _id: { $in: [] } };
 
-/** ANDs conditions, without the ones that say nothing. */
+/** ANDs conditions, leaving out empty ones. */
 export function allOf(conditions: readonly Document[]): Document {
   if (conditions.includes(MATCH_NONE)) return MATCH_NONE;
   const needed = conditions.filter((condition) => Object.keys(condition).length > 0);
@@ -25,7 +25,7 @@ export function allOf(conditions: readonly Document[]): Document {
   return needed.length === 1 ? only : { $and: needed };
 }
 
-/** ORs conditions, without the ones that are never true. */
+/** ORs conditions, leaving out those that are never true. */
 export function anyOf(conditions: readonly Document[]): Document {
   if (conditions.includes(MATCH_ALL)) return MATCH_ALL;
   const needed = conditions.filter((condition) => condition !== MATCH_NONE);
@@ -34,7 +34,10 @@ export function anyOf(conditions: readonly Document[]): Document {
   return needed.length === 1 ? only : { $or: needed };
 }
 
-/** What a value can be that is neither null nor a list, also what only other programs store in an adopted collection. */
+/**
+ * The types of a value that is neither null nor a list, including those that only other programs store in an adopted
+ * collection.
+ */
 export const SINGLE_TYPES: readonly string[] = [
   ...["string", "number", "bool", "object", "date", "objectId", "binData", "timestamp"],
   ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],

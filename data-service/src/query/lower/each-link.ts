@@ -3,14 +3,14 @@ import type { Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { type Document, SINGLE_TYPES, type Stage } from "./document.js";
 
-/** Whatever can be an id, in the field itself or in a list there. */
+/** Anything that can be an id, in the field itself or in a list there. */
 const ANY_ID: Document = { $type: [...SINGLE_TYPES] };
 
 /**
- * The stages, on the collection that holds the links. What a list holds is apart then, and in the same field.
- * @param holder the table of the collection: in an adopted one other programs may leave null among the links of a list, or
- * name one twice. Our own lists have neither, and are read in half the time.
- * @param to records to which one link at least leads; without it to any
+ * The stages, on the collection that holds the links. A list is split into its members, in the same field.
+ * @param holder the table of the collection: if it is adopted, other programs may have left null among the links of a list,
+ * or named one twice. Our own lists have neither, and are read in half the time.
+ * @param to records to at least one of which a link leads; without it, any
  */
 export function eachLink(
   holder: Pick<Table, "isAdopted">,
@@ -25,12 +25,12 @@ export function eachLink(
   ];
 }
 
-/** The same of a field that may hold anything: `$ne: null` would pass over a list that has a null in it. */
+/** The same for a field that may hold anything: `$ne: null` would miss a list that contains a null. */
 export function eachForeignLink(field: string): Stage[] {
   return [{ $match: { [field]: ANY_ID } }, ...apart(field)];
 }
 
-/** Takes lists apart, each of their members once, and no null. A single link is as it was. */
+/** Splits lists into their members, each of them once and without nulls. A single link stays as it is. */
 function apart(field: string): Stage[] {
   const different: Document = { $setDifference: [`$${field}`, [null]] };
   return [

@@ -4,7 +4,7 @@ import type { Stage } from "./document.js";
 
 /**
  * The stage that joins a relation's records as the list `as`.
- * @param pipeline what happens to the joined records; begins with the target's row rule
+ * @param pipeline what is done with the joined records; begins with the target's row rule
  */
 export function joinStage(relation: Relation, target: Table, pipeline: Stage[], as: string): Stage {
   const { on, field } = relation.link;

@@ -8,7 +8,7 @@ import { eachLink } from "./each-link.js";
 
 type AggregateKey = Exclude<SortKey, { kind: "column" }>;
 
-/** True when every key is a column of the parent or aggregates children that hold the parent's id. */
+/** True when every key is a column of the parent, or aggregates children that hold the parent's id. */
 export function canRank(node: AuthorizedNode): boolean {
   const aggregated = node.sort.some((key) => key.kind !== "column");
   return aggregated && node.sort.every(isRankable);
@@ -19,9 +19,9 @@ function isRankable(key: SortKey): boolean {
 }
 
 /**
- * The stages that leave one document per matching parent, in order, holding its `_id`.
- * They follow the $match of the parents.
- * @param parents the only parents that matter, where a window has found them
+ * The stages that leave one document for each matching parent, in order, with its `_id`. They follow the $match of the
+ * parents.
+ * @param parents the only parents that matter, if a window has found them
  */
 export function rankStages(
   node: AuthorizedNode,
@@ -48,12 +48,12 @@ export function rankStages(
   ];
 }
 
-/** The id is what documents are grouped by, so it needs no field of its own. */
+/** Documents are grouped by the id, so it needs no field of its own. */
 function isId(key: SortKey, node: AuthorizedNode): boolean {
   return key.kind === "column" && key.column === node.table.idColumn;
 }
 
-/** Adds one document per parent id that children name, with the aggregate of these children. */
+/** Adds one document for each parent id that children name, with the aggregate of these children. */
 function union(
   key: AggregateKey,
   field: string,
@@ -66,7 +66,7 @@ function union(
   const value: Document = key.kind === "count" ? { $sum: 1 } : { [`$${key.kind}`]: `$${key.column.field}` };
   const pipeline: Stage[] = [
     ...matchStages([rules(target)], names),
-    // Of a list, ids of other parents come out here too; without a parent document they are dropped below.
+    // A list also yields the ids of other parents; they have no parent document, so they are dropped below.
     ...eachLink(target, relation.link, parents),
     { $group: { _id: `$${link}`, [field]: value } },
   ];

@@ -1,5 +1,5 @@
-// AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins
-// the filter needs, match, sort joins, sort, skip, limit, child joins, project. What only serves the output runs last.
+// AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins for
+// the filter, match, joins for the sort, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type {
@@ -18,8 +18,8 @@ import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
 
 /**
- * The pipeline of a list, on the root table's collection. What `isTogether` says of a relation goes for its output.
- * @param ranking group children once instead of looking them up for each parent (see rank.ts)
+ * The pipeline of a list, on the root table's collection. Its output leaves relations out as `isTogether` says.
+ * @param ranking groups children once instead of looking them up for each parent (see rank.ts)
  */
 export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING): Stage[] {
   const names = new Names();
@@ -40,7 +40,7 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
     ...rankStages(root, rules, names, parents),
     ...cut(root),
     { $lookup: { ...self, pipeline: shown, as: "record" } },
-    // One that was deleted since it was ranked is left out, as it is in every other list.
+    // A record that was deleted since it was ranked is left out, as in every other list.
     { $unwind: "$record" },
     { $replaceRoot: { newRoot: "$record" } },
   ];
@@ -48,19 +48,19 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
 
 /** How a list sorted by aggregates is run. */
 export type Ranking =
-  /** As any other list: its related records are looked up for each parent. */
+  /** As in any other list: the related records are looked up for each parent. */
   | { readonly kind: "none" }
   /** All of them are grouped once. */
   | { readonly kind: "all" }
-  /** The same, of the only parents that can be on the page. */
+  /** The same, for the only parents that can be on the page. */
   | { readonly kind: "among"; readonly parents: readonly Stored[] }
   | PageOfParents;
 
-/** These parents are the page, in its order; what is read of them comes in any. */
+/** These parents are the page, in its order; the records that are read may come in any order. */
 export interface PageOfParents {
   readonly kind: "page";
   readonly parents: readonly Stored[];
-  /** Those that come first, and some more in case that one of the page is gone. */
+  /** Those that come first, and a few more in case one of the page is gone. */
   readonly reserve?: readonly Stored[];
 }
 
@@ -95,7 +95,7 @@ export function lowerRecord(
   ];
 }
 
-/** One query for the records of a relation under many parents. */
+/** One query for a relation's records under many parents. */
 export interface Together {
   /** Ids of the related records, or of the parents that these name. */
   readonly keys: readonly Stored[];
@@ -104,8 +104,8 @@ export interface Together {
 }
 
 /**
- * The pipeline that reads the records of a relation for many parents (see plan/together), on the collection of the
- * related records. Each names its parents.
+ * The pipeline that reads a relation's records for many parents (see plan/together), on the collection of the related
+ * records. Each of them names its parents.
  */
 export function lowerTogether(
   { relation, node }: AuthorizedChild,
@@ -122,7 +122,7 @@ export function lowerTogether(
   ];
 }
 
-/** The pipeline that joins the records of a relation to some parents, on the collection of the parents. */
+/** The pipeline that joins a relation's records to some parents, on the collection of the parents. */
 export function lowerApart(child: AuthorizedChild, parents: readonly Stored[], rules: RowRules): Stage[] {
   const field = childField(child);
   const pipeline = childPipeline(child, rules, new Names());
@@ -133,13 +133,13 @@ export function lowerApart(child: AuthorizedChild, parents: readonly Stored[], r
   ];
 }
 
-/** Where a group of counted records has their number. */
+/** The field of a group that holds the number of counted records. */
 export const GROUP_SIZE = "n";
 
 /**
- * The pipeline that counts the records of a relation for many parents (see plan/together), on the collection of the
- * related records: a group for each of the keys that has some. Of a many-to-many relation whose links the parents hold,
- * the keys are those of the related records, and each that is there is a group of one.
+ * The pipeline that counts a relation's records for many parents (see plan/together), on the collection of the related
+ * records: one group for each key that has some. For a many-to-many relation whose links the parents hold, the keys are
+ * those of the related records, and each one that exists is a group of one.
  */
 export function lowerCounts({ relation, target }: Step, keys: readonly Stored[], rules: RowRules): Stage[] {
   const field = linkedField(relation);
@@ -174,14 +174,14 @@ function joinedCount(count: CountNode, rules: RowRules, names: Names): Stage[] {
   return countJoin(count.step, rules, names, countField(count), countField(count));
 }
 
-/** Where a related record says whose it is. */
+/** The field in which a related record says whose it is. */
 function linkedField({ link }: Relation): string {
   return link.on === "self" ? "_id" : link.field;
 }
 
 /**
- * Matches and sorts. A sort that needs no join comes before the joins of the filter: along an index it then stops as
- * soon as the page is full, and only what it passes is joined.
+ * Matches and sorts. A sort that needs no join comes before the joins of the filter: along an index it then stops as soon as
+ * the page is full, and joins only what it passes.
  */
 function sortedMatches(node: AuthorizedNode, rules: RowRules, names: Names): Stage[] {
   const { plain, joined } = splitMatch([node.rule, node.filter], names);
@@ -190,7 +190,7 @@ function sortedMatches(node: AuthorizedNode, rules: RowRules, names: Names): Sta
   return joins.length === 0 ? [...plain, ...sorting, ...joined] : [...plain, ...joined, ...joins, ...sorting];
 }
 
-/** Cuts the page out of what is sorted. */
+/** Cuts the page out of the sorted records. */
 function cut(node: AuthorizedNode): Stage[] {
   return [
     ...(node.skip === 0 ? [] : [{ $skip: node.skip }]),
@@ -199,7 +199,7 @@ function cut(node: AuthorizedNode): Stage[] {
 }
 
 interface OutputOptions {
-  /** Fields that are read besides. */
+  /** Further fields to read. */
   readonly alongside?: readonly string[];
   /** Leaves out relations that are read for all records together. */
   readonly together?: boolean;
@@ -216,46 +216,46 @@ function output(node: AuthorizedNode, rules: RowRules, names: Names, options: Ou
   return [...joins, ...counted, ...maskStages(node, names), { $project: projection(node, options) }];
 }
 
-/** @param together whether relations are read for many parents together, where they can be */
+/** @param together whether relations are read for many parents together, where possible */
 export function isJoined(child: AuthorizedChild, together = false): boolean {
   return !isKeyOnly(child) && !(together && isTogether(child));
 }
 
-/** The same of a number of related records, which can always be asked for many parents together. */
+/** The same for a number of related records, which can always be asked for many parents together. */
 export function isCountJoined({ kind }: CountNode, together = false): boolean {
   return kind === "counted" && !together;
 }
 
-/** Is something asked for these records together, after they were read? */
+/** Is something asked for these records together, after they are read? */
 export function asksTogether(node: AuthorizedNode): boolean {
   const { children, counts } = node;
   return readsTogether(node) && (children.some(isTogether) || counts.some(({ kind }) => kind === "counted"));
 }
 
 /**
- * How many records of one kind a list may have to hold: its own, times those that each shows of a to-many relation, and
- * so on. Infinity where nothing bounds them.
+ * How many records of one kind a list may have to hold: its own, times those that each shows of a to-many relation, and so
+ * on. Infinity if nothing limits them.
  */
 export function mostRecords({ limit, children }: Pick<AuthorizedNode, "limit" | "children">): number {
   const inside = children.filter((child) => !isKeyOnly(child)).map(({ node }) => mostRecords(node));
   return (limit === 0 ? Number.POSITIVE_INFINITY : limit) * Math.max(1, ...inside);
 }
 
-/** For one record or two, joins cost no more than a query for each relation. */
+/** For one or two records, joins cost no more than a query for each relation. */
 const FEW = 2;
 
-/** Are relations of these records read for all of them together, where they can be? */
+/** Are these records' relations read for all of them together, where possible? */
 export function readsTogether({ limit }: Pick<AuthorizedNode, "limit">): boolean {
   return limit === 0 || limit > FEW;
 }
 
-/** Children of each parent, from the first on, up to which they are read for many parents. */
+/** The most children per parent, counted from the first, that are read for many parents together. */
 const MOST_SHOWN = 100;
 
 /**
  * Can the related records be read by one query for many parents? Those of a to-one relation are at most as many as the
- * parents. Of others more may come than are shown, so that they must cost nothing but reading them. Lists of links that
- * lie in the related records may be long, and say mostly who else links to them.
+ * parents. For others, more may come than are shown, so they must cost nothing beyond being read. Lists of links in the
+ * related records may be long, and mostly say who else links to them.
  */
 export function isTogether(child: AuthorizedChild): boolean {
   const { relation, node } = child;
@@ -269,8 +269,8 @@ export function isTogether(child: AuthorizedChild): boolean {
 }
 
 /**
- * Marks which masks a row matches. The rows are few by now (a page), so each is looked up once more under the mask's
- * own rule: one compiler for rules, wherever they stand.
+ * Marks which masks a row matches. Only the rows of a page are left by now, so each is looked up once more under the mask's
+ * own rule: one compiler for rules, wherever they are.
  */
 function maskStages(node: AuthorizedNode, names: Names): Stage[] {
   const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
@@ -283,7 +283,7 @@ function maskStages(node: AuthorizedNode, names: Names): Stage[] {
   }));
 }
 
-/** Holds a document where the row matches the mask. */
+/** Holds a document if the row matches the mask. */
 export function maskField(at: number): string {
   return `__m${at}`;
 }
@@ -312,7 +312,7 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
   };
 }
 
-/** Links of one record that are looked at here; with more, only the database looks. */
+/** How many links of one record are looked at here; if there are more, only the database looks at them. */
 export const MOST_LINKS = 100;
 
 /** The first of a list of links; another program may have written something else. */
@@ -333,7 +333,7 @@ export function childField({ relation }: AuthorizedChild): string {
 
 /**
  * The projection that gives everything which the answer shows of a record.
- * @returns undefined when that, or whether it is shown at all, does not stand in the record's own document
+ * @returns undefined when that, or whether it is shown at all, is not in the record's own document
  */
 export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Document | undefined {
   const { rule, filter, children, counts, masks } = node;
@@ -345,8 +345,8 @@ export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Do
 }
 
 /**
- * True when the answer shows only `{"id":…}` and the id stands in the document itself, so that no join is needed:
- * no rule or filter could turn it into null.
+ * True when the answer shows only `{"id":…}` and the id is in the document itself, so that no join is needed: no rule or
+ * filter could turn it into null.
  */
 export function isKeyOnly({ relation, node }: AuthorizedChild): boolean {
   const { on, list } = relation.link;

@@ -6,7 +6,7 @@ import { joinStage } from "./join.js";
 
 export interface LoweredSort {
   readonly joins: readonly Stage[];
-  /** Keys in order; MongoDB puts null and missing first ascending, last descending, as the contract wants. */
+  /** Keys in order; MongoDB puts null and missing values first ascending, last descending, as the contract wants. */
   readonly sort: Document;
 }
 
@@ -33,10 +33,10 @@ function lowerKey(key: SortKey, rules: RowRules, names: Names, isFirst: boolean)
   return lowerExtremeKey(key, direction, rules, names);
 }
 
-/** Members of an object that are called like numbers come before all others, in whatever order they were put in. */
+/** JavaScript puts object members named like numbers before all others, in whatever order they were added. */
 const NUMBER = /^\d+$/;
 
-/** An adopted field may be called so; under another name it keeps its place among the keys. */
+/** An adopted field may have such a name; under another name it keeps its place among the keys. */
 function lowerNumberKey(field: string, direction: 1 | -1, names: Names): Part {
   const value = names.next();
   return { joins: [{ $set: { [value]: `$${field}` } }], keys: [[value, direction]] };
@@ -59,7 +59,7 @@ function lowerColumnKey(
   return { joins, keys: [[value, direction]] };
 }
 
-/** Follows a to-one chain inward and brings its last column out as `value`. */
+/** Follows a to-one chain inward and returns its last column as `value`. */
 function chainPipeline(
   step: Step,
   rest: readonly Step[],

@@ -1,8 +1,8 @@
 // Text searches -> the same with a condition beside them that an index can answer. Pure.
 //
-// A case-insensitive pattern has no place in an index, so MongoDB would read every key or record. Grams of what is
-// searched for, or its beginning in every case, narrow that down; the pattern stays and decides. Only where a test must
-// be true: what is false or unknown can't be found by what it has. And not inside joins, which find records by key.
+// A case-insensitive pattern can't use an index, so MongoDB would read every key or record. Grams of the text that is
+// searched for, or its beginning in every case, narrow that down; the pattern stays and decides. Only where a test must be
+// true: grams can't find records for which it is false or unknown. And not inside joins, which find records by key.
 import { casesOf } from "../../catalog/case-fold.js";
 import type { Column } from "../../catalog/catalog.js";
 import { ANY_GRAM, gramField, lookedUpGrams, spread } from "../../catalog/grams.js";
@@ -11,7 +11,7 @@ import { prefixPattern } from "../lower/condition.js";
 import type { Stage } from "../lower/document.js";
 import type { StoredRecord } from "../shape.js";
 
-/** Which grams to look up for a search; what was not asked for is chosen by MongoDB among a few. */
+/** Which grams to look up for a search; if that was not asked, MongoDB chooses among a few. */
 export type Rarest = ReadonlyMap<Tested, readonly string[]>;
 
 /** The predicate, wanted to be true, with candidates wherever an index has them. */
@@ -41,7 +41,7 @@ function candidatesOf(tested: Tested, rarest: Rarest): readonly Candidates[] {
   return (rarest.get(tested) ?? tried(gramsOf(tested))).map((gram) => ({
     kind: "candidates",
     field: gramField(column),
-    // Records nobody has indexed yet have none (null).
+    // Records that nobody has indexed yet have none (null).
     values: [null, ANY_GRAM],
     prefixes: [gram],
   }));
@@ -60,7 +60,7 @@ function tried(grams: readonly string[]): readonly string[] {
   return spread(grams, MOST_TRIED);
 }
 
-/** The searches of a predicate, wanted to be true, of whose grams the rarest is worth asking for. */
+/** The searches in a predicate, wanted to be true, for which it is worth asking which gram is rarest. */
 export function searchesOf(predicate: AuthorizedPredicate, wanted = true): readonly Tested[] {
   switch (predicate.kind) {
     case "and":
@@ -75,10 +75,10 @@ export function searchesOf(predicate: AuthorizedPredicate, wanted = true): reado
   }
 }
 
-/** Keys counted of each gram: a microsecond each. */
+/** How many keys are counted for each gram; a key takes a microsecond. */
 const MOST_COUNTED = 2_000;
 
-/** The pipeline on the table's collection that counts the records of each gram (`_id`), up to a bound. */
+/** The pipeline on the table's collection that counts the records of each gram (`_id`), up to a limit. */
 export function rarityQuestion(search: Tested, collection: string): Stage[] {
   const [first = [], ...others] = gramsOf(search).map((gram): Stage[] => [
     { $match: { [gramField(search.column)]: prefixPattern(gram) } },
@@ -88,7 +88,7 @@ export function rarityQuestion(search: Tested, collection: string): Stage[] {
   return [...first, ...others.map((pipeline) => ({ $unionWith: { coll: collection, pipeline } }))];
 }
 
-/** The rarest gram, or those left to be tried where all are too frequent to have been counted. */
+/** The rarest gram; if all are too frequent to have been counted, those that are to be tried. */
 export function rarestOf(search: Tested, counts: readonly StoredRecord[]): readonly string[] {
   const known = new Map(counts.map(({ _id, records }) => [String(_id), Number(records)]));
   const countOf = (gram: string): number => known.get(gram) ?? 0;
@@ -102,11 +102,13 @@ function byBeginning({ field }: Column, text: string): readonly Candidates[] {
   return prefixes.length === 0 ? [] : [{ kind: "candidates", field, values: [], prefixes }];
 }
 
-/** Ranges of an index that are read for one beginning. */
+/** How many ranges of an index are read for one beginning. */
 const MOST_BEGINNINGS = 16;
 const LONGEST_BEGINNING = 16;
 
-/** The beginning of the text in every case, as much of it as gives a few; none when already its first letter gives more. */
+/**
+ * The beginning of the text in every case, as long as that gives only a few; none if already its first letter gives more.
+ */
 export function beginnings(text: string): readonly string[] {
   let spellings = [""];
   for (const letter of Array.from(text).slice(0, LONGEST_BEGINNING)) {

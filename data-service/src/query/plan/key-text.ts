@@ -1,9 +1,9 @@
-// Ids and links as text, to find the one by the other in this process as the database would.
+// Ids and links as text, so that this process can match them as the database would.
 import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";
 import { MOST_LINKS } from "../lower/read.js";
 
-/** @returns the same text for values that the database takes for equal; undefined where only it can tell */
+/** @returns the same text for values that the database considers equal; undefined if only it can tell */
 export function keyText(value: unknown): string | undefined {
   const type = bsonTypeOf(value);
   const isPlain =
@@ -16,14 +16,14 @@ export function keyText(value: unknown): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** Beyond these, a double and an integer of the same size are spelled differently. */
+/** Beyond the safe integers, a double and an integer of the same size are written differently. */
 function isExact(number: number): boolean {
   return Number.isSafeInteger(number) || (Number.isFinite(number) && !Number.isInteger(number));
 }
 
 /**
- * What stands in a link: nothing, one key, or a list of them.
- * @param list whether the link is one of a list
+ * What a link contains: nothing, one key, or a list of them.
+ * @param list whether the field holds a list of links
  * @returns undefined for a list where there should be none, or one that is too long
  */
 export function linkedKeys(value: unknown, list: boolean): readonly unknown[] | undefined {

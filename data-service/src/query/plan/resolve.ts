@@ -1,7 +1,7 @@
 // A relation in a filter -> the question "which keys?", and its answer put in the relation's place. Pure.
 //
 // A join costs MongoDB a tenth of a millisecond or more for every document it looks at; asking the other table for the
-// matching keys first costs as much as there are matches. So that is tried first, with a bound; beyond it we join.
+// matching keys first costs as much as there are matches. So that is tried first, up to a limit; beyond it we join.
 import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { askedTruth, deciding, matchStages } from "../lower/condition.js";
@@ -9,9 +9,9 @@ import { type Document, Names, type Stage } from "../lower/document.js";
 import { withCandidates } from "./candidates.js";
 
 /**
- * The pipeline on the target's collection whose documents hold the keys in `keyField`. It names that field as it is: a
- * `find` can do that, and out of an index alone.
- * @param maxKeys one more is asked for, to tell "all" from "too many": keys, of which one record may have any number
+ * The pipeline on the target's collection whose documents hold the keys in `keyField`. It projects that field as it is: a
+ * `find` can do that, and from an index alone.
+ * @param maxKeys one more is asked for, to tell "all" from "too many"; one record may have any number of keys
  */
 export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
   const field = keyField(predicate);
@@ -28,7 +28,7 @@ export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolea
   ];
 }
 
-/** A document for each key: a list of links that lies in the target has many. */
+/** A document for each key: a list of links in the target has many. */
 function eachKey(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
   const { on, list } = predicate.relation.link;
   const apart = on === "target" && list ? [{ $unwind: `$${keyField(predicate)}` }] : [];
@@ -39,13 +39,13 @@ function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
   return matchStages([predicate.visible, withCandidates(deciding(predicate, wanted))], new Names());
 }
 
-/** Where the target's documents hold the keys. */
+/** The field of the target's documents that holds the keys. */
 export function keyField({ relation }: Pick<AuthorizedRelated, "relation">): string {
   return relation.link.on === "self" ? "_id" : relation.link.field;
 }
 
 /**
- * The predicate that stands for the relation once its keys are known.
+ * The predicate that replaces the relation once its keys are known.
  * @param wanted the truth that was asked for: the result is exact for it, and for the other truth only on to-many
  */
 export function answered(

@@ -1,12 +1,12 @@
-// Where one way to run a query becomes cheaper than the other. Measured on the embedded engine; settings change them,
-// and tests set them to 0 to try every way.
+// Where one way to run a query becomes cheaper than the other. Measured on the embedded engine; settings change them, and
+// tests set them to 0 to try every way.
 
 export interface Thresholds {
   /** Up to this many matching records on the other side, a relation in a filter is replaced by their keys. */
   readonly maxKeys: number;
-  /** Up to this many parents, children are looked up for each; for more they are grouped once. */
+  /** Up to this many parents, children are looked up for each; for more, they are grouped once. */
   readonly fewParents: number;
-  /** Children looked at per record, when sorting by the greatest or least child; 0 = always rank all parents. */
+  /** How many children to look at per record when sorting by the greatest or least child; 0 = always rank all parents. */
   readonly windowChildren: number;
 }
 

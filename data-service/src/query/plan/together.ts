@@ -1,5 +1,5 @@
-// The related records of a whole page in one query, instead of a join for each record of the page. A join costs the
-// database a third of a millisecond, whatever it finds; an author whom twenty posts share is read once. Pure.
+// The related records of a whole page in one query, instead of a join for each record of the page. A join costs the database
+// a third of a millisecond, whatever it finds; and an author whom twenty posts share is read once. Pure.
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
@@ -8,12 +8,14 @@ import { GROUP_SIZE, type Together } from "../lower/read.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText, linkedKeys } from "./key-text.js";
 
-/** Records of one relation that are asked for at once, and keys that are asked by; beyond them each parent has its own join. */
+/**
+ * How many records of one relation are asked for at once, and by how many keys; beyond that, each parent has its own join.
+ */
 const MOST = 1_000;
-/** Of children twice as many are asked for as the page has room for, in case that some parents have more than others. */
+/** How many times as many children are asked for as the page shows, in case some parents have more than others. */
 const ROOM = 2;
 
-/** @returns undefined where the question would be too large */
+/** @returns undefined if the question would be too large */
 export function togetherQuestion(
   child: AuthorizedChild,
   parents: readonly StoredRecord[],
@@ -25,7 +27,7 @@ export function togetherQuestion(
   return { keys, most };
 }
 
-/** The keys by which the records of a relation are asked for. @returns undefined when they are too many */
+/** The keys by which a relation's records are asked for. @returns undefined when there are too many */
 export function askedKeys(step: Linked, parents: readonly StoredRecord[]): readonly Stored[] | undefined {
   const keys = new Map<string, Stored>();
   for (const parent of parents) {
@@ -37,17 +39,17 @@ export function askedKeys(step: Linked, parents: readonly StoredRecord[]): reado
   return keys.size > MOST ? undefined : [...keys.values()];
 }
 
-/** Records of a parent, from its first one on, that say all that the answer shows of them. */
+/** How many of a parent's records, from the first one on, tell everything that the answer shows of them. */
 function wanted({ node: { skip, limit } }: AuthorizedChild): number {
   return skip + limit;
 }
 
-/** Whose records are known, by the position of the parent; undefined: this one needs a join of its own. */
+/** The known records, by the position of the parent; undefined: this parent needs a join of its own. */
 export type HandedOut = readonly (readonly StoredRecord[] | undefined)[];
 
 /**
- * Gives each parent its records out of those that were found for all, in their order. Where not all were asked for, those
- * of a parent are its first ones nevertheless: whoever has enough of them needs no more.
+ * Gives each parent its records out of those that were found for all, in their order. Even if not all of them were asked
+ * for, those of a parent are its first ones: a parent that has enough needs no more.
  * @param most how many were asked for
  */
 export function handOut(
@@ -59,7 +61,7 @@ export function handOut(
   const { skip, limit } = child.node;
   const own = parents.map((parent) => textsOf(keysOf(child, parent, "parent")));
   const whose = found.map((record) => textsOf(keysOf(child, record, "related")));
-  // A record that nobody here can place may be anybody's.
+  // A record that can't be assigned here may belong to any parent.
   if (whose.includes(undefined)) return parents.map(() => undefined);
   const holders = new Map<string, number[]>();
   for (const [at, texts] of own.entries()) {
@@ -79,7 +81,7 @@ export function handOut(
 
 /**
  * Gives each parent its number out of the groups that were counted by the keys of all (see lower/read).
- * @returns undefined for a parent that has to be counted by itself
+ * @returns undefined for a parent that has to be counted on its own
  */
 export function handOutCounts(
   step: Linked,
@@ -87,7 +89,7 @@ export function handOutCounts(
   groups: readonly StoredRecord[],
 ): readonly (number | undefined)[] {
   const sizes = new Map(groups.map((group) => [keyText(group._id), Number(group[GROUP_SIZE])]));
-  // A group that nobody here can place may be anybody's.
+  // A group that can't be assigned here may belong to any parent.
   if (sizes.has(undefined)) return parents.map(() => undefined);
   return parents.map((parent) => {
     const texts = textsOf(keysOf(step, parent, "parent"));
@@ -97,7 +99,7 @@ export function handOutCounts(
 
 type Linked = Pick<Step, "relation">;
 
-/** What a parent and its related records have in common: the link of the one, the id of the other. */
+/** What a parent and its related records have in common: the link on one side, the id on the other. */
 function keysOf(
   { relation: { link } }: Linked,
   record: StoredRecord,

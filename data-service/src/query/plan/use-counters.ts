@@ -10,7 +10,7 @@ import type {
 import { withParts, withRoot, withWhere } from "../authorize-read.js";
 import { counterFor } from "../lower/counter-for.js";
 
-/** The same query, asking counters wherever it shows or sorts by a number of children or asks whether there are any. */
+/** The same query, using counters wherever it shows or sorts by a number of children or asks whether there are any. */
 export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
   return withRoot(query, useCountersIn(query.root, query.rules));
 }

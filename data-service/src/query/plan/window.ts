@@ -1,5 +1,5 @@
-// Sorting by the greatest or least child, page by page: the children in index order, from the wanted end, name the
-// first parents. A parent whose extreme lies strictly inside the window can't be beaten from outside it. Pure.
+// Sorting by the greatest or least child, page by page: the children in index order, from the wanted end, name the first
+// parents. A parent whose extreme is strictly inside the window can't be beaten from outside it. Pure.
 import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
@@ -13,15 +13,15 @@ import { keyText } from "./key-text.js";
 /** A sort by the greatest or least child. */
 export type ExtremeKey = Extract<SortKey, { kind: "max" | "min" }>;
 
-/** A wider window costs more than ranking everything usually does. */
+/** A wider window usually costs more than ranking everything. */
 const LARGEST_WINDOW = 20_000;
 
-/** How many children to look at for this page and what comes before it. @param each children per record */
+/** How many children to look at for this page and those before it. @param each children per record */
 export function windowSize(node: AuthorizedNode, each: number): number {
   return Math.ceil((node.skip + node.limit) * each);
 }
 
-/** The first sort key, when the page can be found from one end of the children. @param size of the window */
+/** The first sort key, if the page can be found from one end of the children. @param size of the window */
 export function windowKey(node: AuthorizedNode, size: number): ExtremeKey | undefined {
   const [key] = node.sort;
   if (key?.kind !== "max" && key?.kind !== "min") return undefined;
@@ -31,9 +31,9 @@ export function windowKey(node: AuthorizedNode, size: number): ExtremeKey | unde
 }
 
 /**
- * The pipeline on the children's collection that names the parents (`_id`) known to come first: every parent that is
- * not named has an extreme no better than any named one's.
- * @param enough names no more than this many, the first ones
+ * The pipeline on the children's collection that names the parents (`_id`) known to come first: every parent that is not
+ * named has an extreme no better than any named one's.
+ * @param enough the most parents to name; these are the first ones
  */
 export function windowQuestion(key: ExtremeKey, size: number, rules: RowRules, enough?: number): Stage[] {
   const [link, field] = fieldsOf(key);
@@ -59,15 +59,15 @@ export function windowQuestion(key: ExtremeKey, size: number, rules: RowRules, e
 }
 
 /**
- * The pipeline that reads the first children themselves, for `firstParents`. For a few of them that costs half of what
- * grouping in the database does.
+ * The pipeline that reads the first children themselves, for `firstParents`. For a few of them this costs half as much as
+ * grouping in the database.
  */
 export function glanceQuestion(key: ExtremeKey, size: number, rules: RowRules): Stage[] {
   const [link, field] = fieldsOf(key);
   return [...firstChildren(key, size, rules), { $project: { _id: 1, [link]: 1, [field]: 1 } }];
 }
 
-/** The children from the wanted end on. */
+/** The children, starting from the wanted end. */
 function firstChildren(key: ExtremeKey, size: number, rules: RowRules): Stage[] {
   const [link, field] = fieldsOf(key);
   const direction = directionOf(key);
@@ -79,12 +79,12 @@ function firstChildren(key: ExtremeKey, size: number, rules: RowRules): Stage[] 
   ];
 }
 
-/** Date indexes are [field descending, id ascending]; both directions walk them. Ids are different already. */
+/** Date indexes are [field descending, id ascending]; both directions use them. Ids are unique anyway. */
 function fromTheEnd(field: string, direction: 1 | -1): Document {
   return field === "_id" ? { _id: direction } : { [field]: direction, _id: direction === 1 ? -1 : 1 };
 }
 
-/** Where a child says whose it is, and the value that counts. */
+/** The field in which a child says whose it is, and the field with the value that counts. */
 function fieldsOf({ step, column }: ExtremeKey): [link: string, field: string] {
   return [step.relation.link.field, column.field];
 }
@@ -94,10 +94,10 @@ function directionOf({ descending }: ExtremeKey): 1 | -1 {
 }
 
 /**
- * What `windowQuestion` answers, out of the first children.
+ * What `windowQuestion` answers, computed from the first children.
  * @param children in their order
  * @param size how many were asked for
- * @returns undefined where only the database can tell which values are equal, or which of two ids is the lesser
+ * @returns undefined if only the database can tell which values are equal, or which of two ids is less
  */
 export function firstParents(
   key: ExtremeKey,
@@ -116,7 +116,7 @@ export function firstParents(
   // A full window may have cut a tie at its edge; one that was not filled has seen every child.
   const isWhole = children.length < size;
   const inside = [...extremes.values()].filter(({ value }) => isWhole || value !== edge);
-  // The children came by value; parents of one value are to come by id.
+  // The children came by value; parents with the same value must come by id.
   const byValue = new Map<string, Extreme[]>();
   for (const each of inside) getOrMake(byValue, each.value, () => []).push(each);
   const groups = [...byValue.values()].map(byId);
@@ -124,7 +124,7 @@ export function firstParents(
   return groups.includes(undefined) ? undefined : ordered.map(({ id }) => id);
 }
 
-/** @returns undefined where only the database knows the order */
+/** @returns undefined if only the database knows the order */
 function byId(parents: readonly Extreme[]): readonly Extreme[] | undefined {
   if (parents.length === 1) return parents;
   if (parents.every(({ id }) => typeof id === "number")) {
@@ -142,24 +142,24 @@ interface Extreme {
   readonly value: string;
 }
 
-/** Alike for values that the database takes for equal; undefined for kinds that may be equal to others. */
+/** The same text for values that the database considers equal; undefined for kinds that may equal others. */
 function valueText(value: unknown): string | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : `at ${value.getTime()}`;
   return typeof value === "number" || typeof value === "string" ? `${typeof value} ${value}` : undefined;
 }
 
-/** Kinds of ids whose text is ordered as they are, each among its own. */
+/** Kinds of ids whose text sorts as they do, within each kind. */
 function hexKind(id: Stored): string | undefined {
   if (bsonTypeOf(id) === "ObjectId") return "ObjectId";
   return uuidText(id) === undefined ? undefined : "UUID";
 }
 
-/** Parents that are named in reserve, should a link lead to a record that is gone. */
+/** How many parents are named in reserve, in case a link leads to a record that is gone. */
 const RESERVE = 10;
 
 /**
- * How many parents fill the page and what comes before it. Undefined when more are needed: a filter or rule may leave
- * some out, or something else than the id orders those with the same extreme.
+ * How many parents fill the page and those before it. Undefined when more are needed: a filter or rule may leave some out,
+ * or something other than the id orders those with the same extreme.
  */
 export function enoughParents({
   table,

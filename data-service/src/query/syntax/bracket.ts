@@ -1,5 +1,5 @@
-// Bracket form -> filter object: `filter[author][name][_eq]=Ann` reads as {"author":{"name":{"_eq":"Ann"}}}.
-// Values stay text; they take the column's type when the filter is bound.
+// Bracket form -> filter object: `filter[author][name][_eq]=Ann` reads as {"author":{"name":{"_eq":"Ann"}}}. Values stay
+// text; they take the column's type when the filter is bound.
 import type { Json } from "@portico/shared/json";
 import { refuse } from "../refuse.js";
 

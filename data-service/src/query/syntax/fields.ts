@@ -1,4 +1,4 @@
-// `fields` text -> a tree of scopes. Knows the grammar of 4.2, knows nothing of tables.
+// `fields` text -> a tree of scopes. Knows the grammar of 4.2, but no tables.
 import type { Json } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
@@ -8,17 +8,17 @@ import { textsOf } from "./texts.js";
 export interface FieldScope {
   readonly names: Set<string>;
   readonly excluded: Set<string>;
-  /** To-many relations of which the number of records is asked for. */
+  /** To-many relations for which the number of records is asked. */
   readonly counts: Set<string>;
   /** `*` was given. */
   star: boolean;
-  /** Relations with a dotted name of their own. */
+  /** Relations with dotted names of their own. */
   readonly nested: Map<string, FieldScope>;
   /** Some name without `-` was given for this scope, dotted ones included. */
   positive: boolean;
 }
 
-/** A scope for which nothing was said yet. */
+/** A scope about which nothing has been said yet. */
 export function emptyScope(): FieldScope {
   return {
     names: new Set(),
@@ -32,10 +32,10 @@ export function emptyScope(): FieldScope {
 
 const NAME = /^-?[A-Za-z_]\w*(?:\.\w+)*(?:\.\*)?$/;
 const COUNT = /^((?:[A-Za-z_]\w*\.)*)_count\((\w+)\)$/;
-/** The name of what is written like a function. */
+/** The name of something that is written like a function. */
 const CALL = /(?:^-?|\.)(\w+)\(/;
 
-/** How many relations lead to where names are given, and how many may lead to what they name. */
+/** How many relations lead to the place where names are given, and how many may lead to what they name. */
 export interface Depth {
   readonly depth: number;
   readonly maxDepth: number;
@@ -44,7 +44,7 @@ export interface Depth {
 const ANY_DEPTH: Depth = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
 
 /**
- * Parses `a,b,rel.c,-rel.d,_count(rel)`. A list of names is taken as well.
+ * Parses `a,b,rel.c,-rel.d,_count(rel)`. A list of names is accepted as well.
  * @throws AppError 400 for empty names and anything outside the grammar
  */
 export function parseFields(given: Json, path: Path, from: Depth = ANY_DEPTH): FieldScope {
@@ -84,7 +84,9 @@ function addName(root: FieldScope, name: string, path: Path, { depth, maxDepth }
   }
 }
 
-/** `rel._count(children)`: like a name, but of what is not there by itself, so that no `*` and no `-f` makes up for it. */
+/**
+ * `rel._count(children)`: like a name, but of something that is not shown by default, so no `*` and no `-f` includes it.
+ */
 function addCount(
   root: FieldScope,
   [, path = "", relation = ""]: RegExpExecArray,

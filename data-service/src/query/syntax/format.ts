@@ -13,8 +13,8 @@ export function parseFormat(given: Json | undefined): ExportFormat | undefined {
 }
 
 /**
- * The parameters of a file: it is whole unless a limit is named.
- * @throws AppError 400 for what a file has no place for
+ * The parameters of a file: it is complete unless a limit is named.
+ * @throws AppError 400 for anything that a file can't contain
  */
 export function parametersOfExport(format: ExportFormat, parameters: Parameters): Parameters {
   for (const name of ["meta", "aggregate", "explain"] as const) {

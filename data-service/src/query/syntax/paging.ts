@@ -1,4 +1,4 @@
-// `limit` and `page` -> how many records to take and to pass over; `meta` -> which counts to add.
+// `limit` and `page` -> how many records to take and to skip; `meta` -> which counts to add.
 import type { Json } from "@portico/shared/json";
 import { isArray, isObject, kindOf } from "@portico/shared/json";
 import type { MetaKey } from "../ast.js";
@@ -25,7 +25,7 @@ export function parsePaging(
   }
   // Everything is on the first page of an unlimited list; a later one is past the end.
   const skip = limit === 0 && page > 1 ? Number.MAX_SAFE_INTEGER : (page - 1) * limit;
-  // No list is as long as what a number holds: past it is past the end.
+  // No list is as long as the greatest number: beyond it is past the end.
   return { limit, skip: Math.min(skip, Number.MAX_SAFE_INTEGER - limit) };
 }
 

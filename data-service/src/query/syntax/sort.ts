@@ -1,4 +1,4 @@
-// `sort` text -> keys. Knows the grammar of 4.3, knows nothing of tables.
+// `sort` text -> keys. Knows the grammar of 4.3, but no tables.
 import type { Json } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";

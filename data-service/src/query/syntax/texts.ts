@@ -2,7 +2,7 @@
 import { isArray, type Json, kindOf } from "@portico/shared/json";
 import { type Path, refuse } from "../refuse.js";
 
-/** @param what they are, in the plural. @throws AppError 400 for anything but text */
+/** @param what the texts are, in the plural. @throws AppError 400 for anything but text */
 export function textsOf(given: Json, what: string, path: Path): string[] {
   if (typeof given === "string") return given.split(",");
   if (!isArray(given)) throw refuse(path, `must be ${what} separated by commas, not ${kindOf(given)}`);
