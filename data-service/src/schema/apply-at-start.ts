@@ -1,4 +1,4 @@
-// SCHEMA_FILE: applied before the first request; what would lose data stops the start instead.
+// SCHEMA_FILE: applied before the first request; if it would lose data, the service does not start.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
@@ -8,7 +8,7 @@ import { applyFile, type TableDifference } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
 
-/** @throws ConfigError with every problem, the tables being as they were */
+/** @throws ConfigError with every problem; the tables stay as they were */
 export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string): Promise<void> {
   const tables = await read(path);
   try {
@@ -28,7 +28,7 @@ export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string):
   }
 }
 
-/** The file by its path: whoever runs the command may not have SCHEMA_FILE set. */
+/** Names the file by its path: whoever runs the command may not have SCHEMA_FILE set. */
 function remedy(path: string, differences: readonly TableDifference[]): string {
   const stopping = differences.filter(({ problems }) => problems.length > 0);
   const command = (words: string): string => `npm run schema -- ${words}`;
@@ -44,7 +44,7 @@ function remedy(path: string, differences: readonly TableDifference[]): string {
   ].join("");
 }
 
-/** As a shell reads it. */
+/** Quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-// Makes the tables what a schema file says: compares everything first, and changes nothing when something would be lost.
+// Makes the tables what a schema file says: compares everything first, and changes nothing if something would be lost.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
@@ -17,13 +17,13 @@ import { createTable, type SchemaDeps, unlocked, withOwnCollection } from "./cre
 import { type ChangePlan, changedDefinitions, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
-/** How long a table that another instance is making is waited for. */
+/** How long to wait for a table that another instance is making. */
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 50;
-/** How long a change of another instance is waited for: it may be applying the same file to many records. */
+/** How long to wait for a change by another instance: it may be applying the same file to many records. */
 const CHANGE_PATIENCE_MS = 5 * 60_000;
 
-/** What is to be done about one table. */
+/** What has to be done about one table. */
 export interface TableDifference {
   readonly name: string;
   /** `create`, or the places that change. */
@@ -32,7 +32,7 @@ export interface TableDifference {
   readonly problems: readonly string[];
   /** A confirmation would let it pass. */
   readonly confirmable: boolean;
-  /** A member would go whose place another seems to take under a new name. */
+  /** A member would go whose place another one seems to take under a new name. */
   readonly looksRenamed: boolean;
 }
 
@@ -47,7 +47,7 @@ export async function compareFile(
 interface Comparison {
   /** In the order of the file. */
   readonly differences: TableDifference[];
-  /** Its tables in an order in which they can be changed; those that never can be are left out. */
+  /** The file's tables in an order in which they can be changed; those that never can be are left out. */
   readonly order: readonly FileTable[];
 }
 
@@ -76,7 +76,7 @@ async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Pro
     const { plan, ...difference } = await differenceOf(asked, definitions, existing, table, first);
     found.set(table, difference);
     if (plan === undefined || plan.steps.length === 0) return plan !== undefined;
-    // The next one is compared with what this one will be.
+    // The next table is compared with what this one will be.
     definitions = replaced(definitions, plan);
     rules = followedRules(deps, rules, plan.catalogs);
     return true;
@@ -88,7 +88,7 @@ async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Pro
 }
 
 /**
- * Tries each, and those that are refused once more behind the others: one may want a name that another gives up.
+ * Tries each table, and those that are refused again after the others: one may want a name that another gives up.
  * @returns those that were possible, in that order
  */
 async function untilNoneMoves<Each>(
@@ -108,22 +108,22 @@ async function untilNoneMoves<Each>(
   }
 }
 
-/** The rules as they will be when a table's turn comes, whatever its names are by then. */
+/** The rules as they will be when a table's turn comes, whatever the names in them are by then. */
 function withRules(deps: ChangeDeps, rules: readonly Rule[]): ChangeDeps {
   return { ...deps, rules: { ...deps.rules, enabled: async () => rules } };
 }
 
 const CREATED = "create";
-/** As the step of a plan. */
+/** Written like the step of a plan. */
 const RENAMED = "table.set name";
 
 /** A table by its id, and the name it gets. */
 type Rename = Pick<TableDefinition, "id" | "name">;
 
 /**
- * Tables of the file that get another name, in an order in which each is free by then. They come first, for other tables
- * of the file may lead to them by these names. What wants a name that does not become free is left out: its own change
- * is refused then.
+ * Tables of the file that get another name, in an order in which each name is free by then. They come first, because other
+ * tables of the file may refer to these names. A table that wants a name which does not become free is left out: its own
+ * change is refused then.
  */
 function renamesIn(tables: readonly FileTable[], stored: readonly TableDefinition[]): readonly Rename[] {
   const names = new Map(stored.map(({ id, name }) => [id, name]));
@@ -143,7 +143,7 @@ function renamesIn(tables: readonly FileTable[], stored: readonly TableDefinitio
   }
 }
 
-/** The definitions with a table renamed, or as they are where that is refused: comparing the table says why. */
+/** The definitions with a table renamed; unchanged if that is refused, because comparing the table says why. */
 function withRename(
   deps: ChangeDeps,
   definitions: TableDefinition[],
@@ -171,7 +171,7 @@ async function differenceOf(
     if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const steps = isNew ? [] : plan.steps.map(stepText);
     const { from, to } = plan.own;
-    // Documents that a new table adopts may be against it.
+    // Documents that a new table adopts may stand against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
     const refusal = hasRecords ? await refusalOf(deps, plan) : undefined;
     const confirmable = refusal?.code === "DESTRUCTIVE_CHANGE" && refusal.details?.confirmHash !== null;
@@ -215,9 +215,9 @@ function replaced(definitions: readonly TableDefinition[], plan: ChangePlan): Ta
   return definitions.map((each) => after.get(each.id) ?? each);
 }
 
-/** A new table before it has any members: relations of the others may lead to it already. */
+/** A new table before it has any members: relations of other tables can already lead to it. */
 export function stubOf({ name, json }: FileTable): TableDefinition {
-  // It is made with the type of its ids, which documents that are there have already.
+  // It is made with the right type of ids, which existing documents already have.
   const idType = ID_TYPES.find((each) => each === json.idType) ?? "objectId";
   return {
     id: new ObjectId().toHexString(),
@@ -241,9 +241,10 @@ function stubStorage(name: string, { storage }: FileTable["json"]): TableDefinit
 }
 
 /**
- * Applies a file; doing it again changes nothing. New tables are made bare first, so that relations can lead anywhere.
- * @param confirmed also what loses data
- * @returns what was done; when it has problems, nothing was
+ * Applies a file; doing it again changes nothing. New tables are first made without members, so that relations can lead
+ * anywhere.
+ * @param confirmed also makes changes that lose data
+ * @returns what was done; if it has problems, nothing was
  */
 export async function applyFile(
   deps: ChangeDeps & SchemaDeps,
@@ -287,7 +288,7 @@ function matchedIn(
   return existing;
 }
 
-/** Another instance may apply the same file at this moment: a table that it is making is waited for. */
+/** Another instance may be applying the same file: a table that it is making is waited for. */
 async function ensureThere(
   deps: ChangeDeps & SchemaDeps,
   tables: readonly FileTable[],
@@ -307,12 +308,12 @@ async function ensureThere(
   await until(makeMissing, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }
 
-/** @returns why not, when the name is taken or reserved */
+/** @returns why not, if the name is taken or reserved */
 export async function createBare(
   deps: ChangeDeps & SchemaDeps,
   { name, id, json }: FileTable,
 ): Promise<AppError | undefined> {
-  // The id of a deleted table stays its own, so that it can come back.
+  // A deleted table's id stays its own, so that it can come back.
   const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
   const stored = json.storage === undefined ? {} : { storage: json.storage };
   const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null, ...stored };
@@ -328,7 +329,7 @@ export async function createBare(
 export interface ToFile {
   /** Also at a cost that can be confirmed. */
   readonly confirmed: boolean;
-  /** As of `startChange`. */
+  /** As in `startChange`. */
   readonly patienceMs?: number;
 }
 
@@ -338,7 +339,7 @@ export async function changeToFile(
   table: FileTable,
   { confirmed, patienceMs }: ToFile,
 ): Promise<void> {
-  // By the definitions that it is given: another instance may have made members of the file a moment ago, with ids.
+  // By the definitions it is given: another instance may just have made members of the file, with ids.
   const planner: Planner = (definitions) => {
     const existing = matchedIn(definitions, tables, table);
     return planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
@@ -346,7 +347,7 @@ export async function changeToFile(
   await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));
 }
 
-/** Makes a change to its end; where `confirmed`, also at a cost that can be confirmed. */
+/** Makes a change to its end; if `confirmed`, even at a cost that can be confirmed. */
 export async function confirming(
   confirmed: boolean,
   change: (hash: string | undefined) => Promise<Started>,

@@ -1,4 +1,4 @@
-// Asks a table's records what a planned change would cost them, and writes what it needs written.
+// Asks a table's records what a planned change would cost them, and writes what it has to write.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
@@ -31,16 +31,16 @@ export interface DataDeps {
   readonly sealer: Sealer;
 }
 
-/** What a step would do to records that are there. */
+/** What a step would do to existing records. */
 export interface Cost {
   readonly what: Step["what"] | "rule.off";
   readonly where: string;
-  /** How many records are concerned. */
+  /** How many records are affected. */
   readonly rows: number;
   readonly why: string;
-  /** Numbers that go on changing with the records, and so are no part of what is confirmed. */
+  /** Numbers that keep changing with the records, so they are not part of what is confirmed. */
   readonly tally?: string | undefined;
-  /** The same with a value of a record, for the client alone: neither a log nor the table's own record is to have it. */
+  /** The same with a record's value, only for the client: neither a log nor the table's own record may have it. */
   readonly tallyShown?: string | undefined;
   /** Ids of some of them. */
   readonly examples: readonly string[];
@@ -64,10 +64,10 @@ export async function recordCosts(deps: DataDeps, plan: ChangePlan): Promise<Cos
 }
 
 /**
- * Lets a change pass that costs nothing, or whose costs are confirmed.
+ * Lets a change pass if it costs nothing, or if its costs are confirmed.
  * @param confirmed the hash of an earlier refusal
- * @throws AppError 409 DESTRUCTIVE_CHANGE with the costs and the hash to confirm them with, 422 for what is refused
- * anyway
+ * @throws AppError 409 DESTRUCTIVE_CHANGE with the costs and the hash to confirm them with, 422 for what is refused in any
+ * case
  */
 export function requireAllowed(
   plan: ChangePlan,
@@ -153,7 +153,7 @@ function askField({ data }: DataDeps, plan: ChangePlan, before: Table, { ask, fi
   return ask === "missing" ? data.withoutValue(before, field) : data.withValue(before, field);
 }
 
-/** The defaults that records without a value are to get, by field; those of converted values are known only later. */
+/** The defaults that records without a value will get, by field; those for converted values are known only later. */
 function filledIn(deps: DataDeps, { fills, after }: ChangePlan): ReadonlyMap<string, Stored> {
   const converted = new Set(fills.flatMap((each) => (each.kind === "convert" ? [each.to] : [])));
   return new Map(
@@ -180,10 +180,10 @@ function jsonOf({ sealer }: DataDeps, column: Column, stored: unknown): Json {
   return isBinary(stored) ? sealer.unseal(stored, column) : null;
 }
 
-/** A longer value says no more than a short one. */
+/** A longer value would say no more than a short one. */
 const SAMPLE_CHARACTERS = 40;
 
-/** Tells values that the new type has no value for from those that it changes, while they are looked at. */
+/** While values are looked at, tells those for which the new type has no value from those that it changes. */
 function misfits(deps: DataDeps, from: Column, to: Column) {
   const isShown = [from, to].every(({ hidden, encrypted }) => !hidden && !encrypted);
   let [gone, changed] = [0, 0];
@@ -209,7 +209,7 @@ function misfits(deps: DataDeps, from: Column, to: Column) {
   return { isUnfit, goneCount: () => gone, tallies };
 }
 
-/** What becomes of a value that the column has no place for. */
+/** What becomes of a value that does not fit into the column. */
 function outcome({ required, default: instead }: Column, isOne: boolean): string {
   if (required && instead === undefined) return "would be left without a value";
   return `${isOne ? "becomes" : "become"} ${required ? "the default" : "null"}`;

@@ -1,4 +1,4 @@
-// Asks a table's records about a list of links that a change takes away, or makes a single link of.
+// Asks a table's records about a list of links that a change removes, or turns into a single link.
 import { type Relation, relationIn, type Table, targetOf } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
@@ -9,13 +9,13 @@ import type { ChangePlan } from "./plan-change.js";
 
 type Data = Pick<TableData, "deletedLinks" | "matching" | "withLinks" | "withoutValue">;
 
-/** The relation whose links a field of the table holds as a list, if it does. */
+/** The relation whose links a field of the table holds as a list, if there is one. */
 export function listRelation(table: Table, field: string): Relation | undefined {
   const relation = relationIn(table, field);
   return relation?.link.list === true ? relation : undefined;
 }
 
-/** Records without a link, or with none but to deleted records, which nobody is shown. */
+/** Records without a link, or only with links to deleted records, which nobody is shown. */
 export async function withoutLivingLinks(
   data: Data,
   plan: ChangePlan,
@@ -34,8 +34,8 @@ export async function withoutLivingLinks(
 }
 
 /**
- * Picks the link that stays of a list: the first to a record that is not deleted. Where there is none, the first of the
- * others, whose record can be restored.
+ * Picks the link that stays of a list: the first to a record that is not deleted. If there is none, the first of the others,
+ * whose record can be restored.
  */
 export async function firstLink(
   data: Data,
@@ -51,7 +51,7 @@ export async function firstLink(
   };
 }
 
-/** Tells links to deleted records; undefined where there are none. */
+/** Tells links to deleted records; undefined if there are none. */
 async function deletedLinks(
   data: Data,
   { catalogs }: ChangePlan,

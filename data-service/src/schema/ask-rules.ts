@@ -14,12 +14,12 @@ export interface CostDeps extends DataDeps {
   readonly maxDepth: number;
 }
 
-/** Everything that speaks against making the change without asking. */
+/** Everything that keeps the change from being made without asking. */
 export async function costsOf(deps: CostDeps, plan: ChangePlan): Promise<Cost[]> {
   return [...(await recordCosts(deps, plan)), ...(await ruleCosts(deps, plan))];
 }
 
-/** By what the rules of a catalog are judged. */
+/** What the rules of a catalog are judged by. */
 function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
   return { users: systemTableNames(systemTablePrefix).users, maxDepth };
 }
@@ -37,9 +37,9 @@ export function followedRules(
 }
 
 /**
- * The costs of a change with those of rules that were written since they were asked.
- * @param costs as they were asked
- * @returns undefined when there are none of such rules
+ * A change's costs together with those of rules that were written since they were determined.
+ * @param costs as they were determined
+ * @returns undefined when there are no such rules
  */
 export async function costsWithLateRules(
   deps: CostDeps,
@@ -54,7 +54,7 @@ export async function costsWithLateRules(
 
 const RULE_OFF = "rule.off";
 
-/** Rules that would be switched off. Those of a deleted table are not listed, nor are those that an undo concerns. */
+/** Rules that would be switched off. The rules of a deleted table are not listed, nor are those affected by an undo. */
 async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: ChangePlan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
   const removed = own.to === undefined ? own.from.name : undefined;

@@ -1,5 +1,5 @@
-// What members need that were switched on for records which are there already: numbers of children are counted, and
-// asked from then on. Grams of searchable columns need nothing here: their own filler finds them.
+// What members need that were switched on for existing records: numbers of children are counted, and used from then on.
+// Grams of searchable columns need nothing here: their own filler finds them.
 import { ownCounters, tableById } from "../catalog/catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { CountStore } from "../mongo/count-store.js";

@@ -1,4 +1,4 @@
-// What changing a table may touch.
+// What the code that changes tables may use.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { SystemTableDefinition } from "../catalog/build-catalog.js";
@@ -20,7 +20,7 @@ export interface ChangeDeps {
   readonly catalogStore: CatalogStore;
   readonly changeLock: ChangeLock;
   readonly changes: ChangeStore;
-  /** Those that this instance is making or ending; a lock of ours on another one was left behind by a failure. */
+  /** The changes that this instance is making or ending; if we hold a lock for another one, a failure left it behind. */
   readonly changesUnderWay: UnderWay;
   readonly rules: Pick<RuleStore, "follow" | "enabled">;
   /** QUERY_MAX_DEPTH, which rules keep as well. */
@@ -29,7 +29,7 @@ export interface ChangeDeps {
   readonly presence: Presence;
   readonly data: TableData;
   readonly journalStore: Pick<JournalStore, "forgetValues" | "forgetTable">;
-  /** What `searchable` and `counted` need for records that are there already. */
+  /** Provides what `searchable` and `counted` need for existing records. */
   readonly backfillDerived: BackfillDerived;
   readonly sealer: Sealer;
   readonly systemTables: readonly SystemTableDefinition[];

@@ -1,4 +1,4 @@
-// How far a change is, for the record of its table; and the check that the change is still ours to make.
+// How far a change has come, for its table's record; and the check that the change is still ours to make.
 import { AppError } from "@portico/shared/app-error";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import type { Holder } from "../mongo/change-lock.js";
@@ -8,15 +8,15 @@ import type { ChangeDeps } from "./change-deps.js";
 import { type ChangePlan, indexChanges } from "./plan-change.js";
 
 export interface Progress {
-  /** To be called before anything is taken away. @throws AppError when another instance has ended the change */
+  /** Call this before anything is taken away. @throws AppError when another instance has ended the change */
   readonly requireLock: RequireLock;
-  /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
+  /** This many more records or indexes are ready. @throws AppError when another instance has ended the change */
   readonly add: (count: number) => Promise<void>;
-  /** Says nothing when another instance has ended the change, and so has told it. */
+  /** Reports nothing if another instance has ended the change and so has reported it. */
   readonly end: (state: "done" | "failed", refusal: Refusal | null) => Promise<void>;
 }
 
-/** What the table's record says of why a change failed. */
+/** What the table's record says about why a change failed. */
 type Refusal = Pick<ChangeProgress, "confirmHash"> & { readonly problem: string };
 
 export function refusalOf(error: unknown): Refusal {

@@ -40,7 +40,10 @@ export function deleteTable(
   return startChange(deps, planner, confirmed);
 }
 
-/** A plan for a table that is as the client knows it; asked again under the lock, so that of two at once one passes. */
+/**
+ * A plan for a table that is still as the client knows it. This is checked again under the lock, so that of two changes at
+ * once only one passes.
+ */
 function atVersion(
   { catalogStore, systemTablePrefix }: ChangeDeps,
   id: string,
@@ -68,11 +71,11 @@ export async function undoChange(deps: ChangeDeps, id: string): Promise<Started>
     await deps.changes.pass(change.id);
     const kept = settingsLeftAlone(change, definitions);
     if (kept.length > 0) throw leftAlone(kept);
-    // All of it was changed again since, by hand.
+    // All of it has been changed again since, by hand.
   }
 }
 
-/** Going on without a word would bring back what somebody removed before, and does not expect to see again. */
+/** Going on silently would bring back something that somebody removed earlier and does not expect to see again. */
 function leftAlone(settings: readonly string[]): AppError {
   return new AppError(
     "CONFLICT",

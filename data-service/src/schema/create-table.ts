@@ -43,20 +43,22 @@ export interface SchemaDeps {
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
   readonly provisionNumber: ProvisionNumber;
-  /** The same for a table whose name is reserved: nothing is left there of one that was given up. @param isOurs is it still? */
+  /**
+   * The same for a table whose name is reserved: whatever an earlier one that was given up left there is removed. @param
+   * isOurs is it still?
+   */
   readonly provisionNew: (table: Table, isOurs: () => Promise<boolean>) => Promise<void>;
   readonly clock: Clock;
 }
 
-/** Changes that come from other instances at the same moment are let pass this often. */
+/** How often to try again when other instances make changes at the same moment. */
 const ATTEMPTS = 50;
 /** How long a new table waits for a change of another one to end. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * Makes a table and returns its id once it is usable.
- * With `ownIds` the definition may bring ids along, as that of a schema file does.
+ * Makes a table and returns its id once it is usable. With `ownIds` the definition may bring ids along, as in a schema file.
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
 export async function createTable(
@@ -76,12 +78,12 @@ export async function createTable(
   return definition.id;
 }
 
-/** Deletes that take longer look by the new catalog when they are done (see run-delete). */
+/** Deletes that take longer check against the new catalog when they are done (see run-delete). */
 const DELETES_MS = 5_000;
 
 /**
- * Waits for the deletes that know nothing of a new table's links: what they take is to be gone before anything links to
- * it. The table is there, so nothing else is told of them.
+ * Waits for deletes that know nothing of a new table's links: what they delete must be gone before anything links to it. The
+ * table exists in any case, so a failure to wait is only logged.
  */
 export async function deletesEnded(
   deps: SchemaDeps & { readonly logger: Logger },
@@ -94,7 +96,7 @@ export async function deletesEnded(
     .catch((err: unknown) => deps.logger.info({ err, id }, "a new table did not wait for all writes"));
 }
 
-/** A new table's definition if documents of other programs have its name, else undefined. @throws AppError 409, 422 */
+/** A new table's definition if documents of other programs have its name, otherwise undefined. @throws AppError 409, 422 */
 export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefinition | undefined> {
   const catalog = await deps.catalogs.refresh();
   const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds: false }));
@@ -102,8 +104,8 @@ export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefi
 }
 
 /**
- * A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere; where others
- * have put documents, it shows those.
+ * A table that was renamed or deleted keeps its collection, so a new one with its former name gets another; if others have
+ * put documents under the name, the new table shows those.
  */
 export async function withOwnCollection(
   deps: Pick<SchemaDeps, "changes" | "data">,
@@ -114,7 +116,7 @@ export async function withOwnCollection(
   if (storage.adopted === true) return definition;
   const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
   if (!isUsed && !(await deps.changes.keepsCollection(name))) {
-    // Documents that another program has put there are not ours to clear away.
+    // Documents that another program has put there are not ours to remove.
     const adopted = await deps.data.holdsAny(name);
     return adopted ? { ...definition, storage: { ...storage, adopted } } : definition;
   }
@@ -129,7 +131,7 @@ function checkNew(
   { ownIds }: { readonly ownIds: boolean },
 ): TableDefinition {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
-  // Before anything else: a definition that is sent again gives its inverse names a second time, too.
+  // Before anything else: a definition that is sent twice also repeats its inverse names, which would be reported instead.
   const { name } = body;
   if (typeof name === "string" && catalog.tables.get(name)?.system === false) throw nameTaken(name);
   const checked = checkDefinition(body, {
@@ -156,7 +158,7 @@ function isFull(catalog: Catalog, name: string): boolean {
 }
 
 function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
-  // Alone it has all that collection and indexes depend on; targets that are missing here do not matter.
+  // On its own it has everything that collection and indexes depend on; targets that are missing here do not matter.
   const related = definition.relations
     .map((relation) => relation.table)
     .filter((name) => name !== definition.name);
@@ -166,13 +168,16 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
   return table;
 }
 
-/** Numbers of children are sorted by, in the tables at the other end of counted relations. */
+/** Indexes on numbers of children, in the tables at the other end of counted relations: these are sorted by them. */
 async function provisionNumbers(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
   for (const { parents, index } of await numbersOf(deps, definition))
     await deps.provisionNumber(parents, index);
 }
 
-/** What is left of a table that is not made after all. A schema file may have given another one its relations' ids. */
+/**
+ * Removes what is left of a table that is not made after all. A schema file may have given its relations' ids to another
+ * table.
+ */
 async function dropNumbers(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
   const catalog = await deps.catalogs.refresh();
   if (tableById(catalog, definition.id) !== undefined) return;
@@ -199,16 +204,16 @@ async function provisionAndPublish(
   const isOurs = () => deps.catalogStore.isMaking(definition, deps.presence.id);
   try {
     const catalog = await deps.catalogs.refresh();
-    // Whoever took this instance for dead has made it meanwhile.
+    // An instance that took this one for dead has made it meanwhile.
     if (tableById(catalog, definition.id) !== undefined) return;
-    // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
+    // Checked once more, now that nobody else can take the name: making indexes must not touch another table of this name.
     check(catalog);
     await deps.provisionNew(builtTable(deps, definition), isOurs);
     await provisionNumbers(deps, definition);
     const publish = async (): Promise<boolean> => {
       await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
-      // An instance that started a moment ago took the table for an interrupted one and has published it.
+      // An instance that started a moment ago took this making for an interrupted one and has published the table.
       if (catalog.tables.get(definition.name)?.id === definition.id) return true;
       check(catalog);
       return deps.catalogStore.publish(definition, catalog.version);
@@ -217,15 +222,15 @@ async function provisionAndPublish(
       throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
     };
     await untilStill(publish, { attempts: ATTEMPTS, gaveUp });
-    // Whoever took the making for an interrupted one may have given it up.
+    // An instance that took this making for an interrupted one may have given it up.
     if (tableById(await deps.catalogs.refresh(), definition.id) === undefined)
       throw new AppError("CONFLICT", `The new table "${definition.name}" was given up or deleted by others.`);
   } catch (error) {
-    // It costs a place among the others' indexes, and no more.
+    // If this fails, it only costs a place among the other table's indexes.
     await dropNumbers(deps, definition).catch(() => undefined);
     throw error;
   } finally {
-    // Published tables have given their reservation up already.
+    // Published tables no longer have a reservation.
     await deps.catalogStore.release(definition, deps.presence.id);
   }
 }
@@ -243,9 +248,9 @@ export async function unlocked(
 }
 
 /**
- * Finishes tables whose making a crash interrupted; one that no longer fits is given up. At its start an instance finishes
- * all that it finds, and while it runs those of dead ones.
- * @param isLeft will the maker do no more about it?
+ * Finishes tables whose making was interrupted by a crash; one that no longer fits is given up. At its start an instance
+ * finishes everything it finds, and while it runs, what dead ones have left.
+ * @param isLeft whether the maker will do nothing more about it
  */
 export async function finishInterrupted(
   deps: SchemaDeps,

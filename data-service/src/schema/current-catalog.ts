@@ -1,4 +1,4 @@
-// The catalog this process works with: reloaded when another instance has changed a table.
+// The catalog that this process works with: reloaded when another instance has changed a table.
 import { AppError } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
@@ -8,12 +8,12 @@ import type { CatalogState } from "../mongo/catalog-store.js";
 
 /** Where definitions come from. */
 export interface CatalogSource {
-  /** The number of changes so far, the ids of tables whose records nobody writes just now, and the latest change. */
+  /** The number of changes so far, the ids of tables whose records nobody writes at the moment, and the latest change. */
   state(): Promise<CatalogState>;
   load(): Promise<TableDefinition[]>;
 }
 
-/** How long a catalog is taken as current without asking. */
+/** How long a catalog counts as current without asking. */
 const FRESH_MS = 1_000;
 
 export class CurrentCatalog {
@@ -24,7 +24,7 @@ export class CurrentCatalog {
   #catalog: Catalog;
   #checkedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param note told of each look at the catalog, and of those that had to ask the database first */
+  /** @param note told of each use of the catalog, and of those for which the database had to be asked first */
   constructor(
     source: CatalogSource,
     system: readonly SystemTableDefinition[],
@@ -47,7 +47,7 @@ export class CurrentCatalog {
     return this.refresh();
   }
 
-  /** The number of changes that the catalog at hand shows. */
+  /** The number of changes that the present catalog includes. */
   get version(): number {
     return this.#catalog.version;
   }
@@ -61,20 +61,20 @@ export class CurrentCatalog {
     return this.#catalog;
   }
 
-  /** @returns the state after it: where that is another one, the definitions may be later ones than the number says */
+  /** @returns the state afterwards: if it differs, the definitions may be newer than the number says */
   async #load(state: CatalogState): Promise<CatalogState> {
     const { version, changing, change } = state;
     const definitions = await this.#source.load();
     const now = await this.#source.state();
-    // Two that refresh at once may come back in either order; the older one is not to win.
+    // Two refreshes at once may end in either order; the older one must not win.
     if (now.version === version && version > this.#catalog.version)
       this.#catalog = buildCatalog(version, definitions, this.#system, changing, change);
     return now;
   }
 
   /**
-   * Decides something by the catalog; when it comes out as a refusal, makes sure that no newer catalog would have
-   * allowed it, because another instance may have made the table a moment ago.
+   * Decides something by the catalog. If the result is a refusal, makes sure that no newer catalog would allow it, because
+   * another instance may have made the table a moment ago.
    * @param decide pure, or at least without effects when it throws
    */
   async decide<Result>(decide: (catalog: Catalog) => Result): Promise<Result> {

@@ -1,13 +1,13 @@
-// Tells whether what an instance has begun is left for others to end.
+// Tells whether something that an instance has begun is left for others to end.
 import type { Clock } from "@portico/shared/clock";
 import type { InstanceStore } from "../mongo/instance-store.js";
 
-/** An instance may be slow; only one that is not announced, and has been silent this long, counts as dead. */
+/** An instance may be slow; only one that is not announced and has been silent for this long counts as dead. */
 const DEAD_AFTER_MS = 10_000;
-/** What this very process has begun and, for want of a database, neither ended nor taken back. */
+/** For what this very process has begun and, because the database was away, neither ended nor taken back. */
 const FAILED_AFTER_MS = 60_000;
 
-/** Something that an instance has noted before it did it. */
+/** Something that an instance noted before it did it. */
 export interface Noted {
   readonly instance: string;
   readonly at: Date;
@@ -18,11 +18,11 @@ export interface Onlooker {
   readonly instances: Pick<InstanceStore, "lives">;
   /** The instance that asks. */
   readonly own: string;
-  /** No other process uses the database, so that everything others have noted is a dead one's. */
+  /** No other process uses the database, so everything that others have noted was left by a dead one. */
   readonly alone: boolean;
 }
 
-/** Will whoever has noted this do no more about it? */
+/** Will the instance that noted this do nothing more about it? */
 export async function isDead(
   { clock, instances, own, alone }: Onlooker,
   { instance, at }: Noted,

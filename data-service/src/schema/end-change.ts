@@ -1,4 +1,5 @@
-// Ends a change: tidies up after one that is in use, undoes one that is not; its own changes and those of dead processes.
+// Ends a change: tidies up after one that is in use, gives up one that is not; for its own changes and those of dead
+// processes.
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
@@ -24,7 +25,7 @@ type Built = Pick<ChangePlan, "before" | "after" | "catalogs">;
 
 const INTERRUPTED = "it was interrupted and has been taken back";
 
-/** The change is in use: everybody follows, then what only the former definition needed goes. */
+/** The change is in use: everybody follows, then whatever only the former definition needed is removed. */
 export async function finish(
   deps: ChangeDeps,
   change: TableChange,
@@ -33,7 +34,7 @@ export async function finish(
   report: Report = async () => {},
 ): Promise<void> {
   const requireLock = () => deps.changeLock.requireHeld(holder);
-  // Before the rules: then nobody is left who writes one by the former names.
+  // Before the rules: then nobody is left who writes a rule with the former names.
   await deps.presence.everyone(version);
   if (!(await deps.changeLock.isFollowed(holder))) {
     await deps.rules.follow(change.id, requireLock);
@@ -45,7 +46,7 @@ export async function finish(
   const { before, after } = plan;
   if (after === undefined) return;
   if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, requireLock);
-  // By now nobody writes them, and whoever searches takes records without them for candidates.
+  // By now nobody writes them, and a search takes records without them for candidates.
   await deps.data.unset(after.collection, formerGrams(before, after), requireLock);
   const own = ownTransition(change);
   if (own !== undefined) await tidyValues(deps, own, requireLock);
@@ -64,13 +65,13 @@ async function tidyValues(
 ): Promise<void> {
   const { id, storage } = own.after;
   const marks = markedFills(own).map(({ mark }) => mark);
-  // What a field held is of no use once it is read again.
+  // What a field held is of no use once the field is read again.
   const notes = notesOf({ before: own.after, after: own.before });
   await data.unset(storage.collection, [...marks, ...notes], requireLock);
   const lists = await Promise.all(newlyEncrypted(own).map((member) => changes.formerFields(id, member)));
   const used = new Set(Object.values(storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
-  // In adopted documents the plain text is the value of the others.
+  // In adopted documents the plain text is the others' value.
   if (storage.adopted !== true) await data.unset(storage.collection, plain, requireLock);
   await journalStore.forgetValues(id, plain);
 }
@@ -91,7 +92,7 @@ async function unlinkLost(
   }
 }
 
-/** Relations whose links lay in a field that was not in use. */
+/** Relations whose links were in a field that was not in use. */
 function relationsBack(before: Table | undefined, after: Table): Relation[] {
   const own = (table: Table | undefined): Relation[] =>
     [...(table?.relations.values() ?? [])].filter(({ link }) => link.on === "self");
@@ -99,7 +100,7 @@ function relationsBack(before: Table | undefined, after: Table): Relation[] {
   return own(after).filter(({ id, link }) => !known.has(`${id} ${link.field}`));
 }
 
-/** What became of a change; nothing is known of one whose making had only begun. */
+/** What became of a change; a change that had hardly begun is unknown. */
 interface Ended {
   readonly change: TableChange | undefined;
   /** It is in use. */
@@ -107,9 +108,9 @@ interface Ended {
 }
 
 /**
- * Ends a change whose maker is gone or has failed: given up when it was not in use yet, tidied up when it was.
+ * Ends a change whose maker is gone or has failed: it is given up if it was not in use yet, and tidied up if it was.
  * @param holder who holds the lock now: this instance
- * @returns undefined when it is another instance that ends it
+ * @returns undefined when another instance ends it
  */
 export async function endInterrupted(deps: ChangeDeps, holder: Holder): Promise<Ended | undefined> {
   const ended = await endHeld(deps, holder);
@@ -128,7 +129,7 @@ async function endHeld(deps: ChangeDeps, holder: Holder): Promise<Ended | undefi
       await finishAgain(deps, change, holder, plan);
     else {
       if (change !== undefined && plan !== undefined) await giveUp(deps, change, { holder, plan });
-      // It may have been announced, and have said nothing since.
+      // It may have been announced without any further report.
       const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
       await deps.catalogStore.reportLost(holder.change, end);
     }
@@ -158,8 +159,8 @@ async function tablesOf(deps: ChangeDeps, { table, before, after }: TableChange)
 }
 
 /**
- * Fields that the new definition is the first to use: whatever lies there was never seen. In adopted documents that is
- * true only of fields that values are converted into; those of new members may have been there long before.
+ * Fields that the new definition is the first to use: nobody ever saw what is there. In adopted documents that is true only
+ * of fields into which values are converted; those of new members may have existed long before.
  */
 export function freshFields({ before, after }: Transition): string[] {
   const former = new Set([...Object.values(before.storage.fields), ...(before.storage.retired ?? [])]);
@@ -170,7 +171,7 @@ export function freshFields({ before, after }: Transition): string[] {
     .map(([, field]) => field);
 }
 
-/** Takes away what the change has written into fields that only the new definition reads. */
+/** Removes what the change has written into fields that only the new definition reads. */
 export async function emptyFields(
   { data }: Pick<ChangeDeps, "data">,
   own: Transition,
@@ -219,7 +220,7 @@ async function reportEnd(
   });
 }
 
-/** Ends what an instance that is gone has left. @returns whether nothing is left to wait for */
+/** Ends what an instance that is gone has left. @returns whether there is nothing left to wait for */
 async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   const lock = await deps.changeLock.holder();
   if (lock === undefined) return true;
@@ -231,20 +232,20 @@ async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   await deps.changesUnderWay.while(change, async () => {
     const holder = { change, instance: deps.presence.id };
     const ended = await endHeld(deps, holder);
-    // While nobody else can change the table: nothing of a later change is to be overwritten.
+    // While nobody else can change the table, so that no later change's report is overwritten.
     if (ended?.change !== undefined && !ended.done) await reportEnd(deps, ended.change, "failed");
     if (ended !== undefined) await deps.changeLock.release(holder);
   });
   return true;
 }
 
-/** How long after a failure it is tried again. */
+/** How long to wait after a failure before trying again. */
 const RETRY_MS = 5_000;
 
 /**
- * The same for a start and for every beat: a failure is logged and tried again later, and keeps nobody from serving what
- * is not concerned.
- * @returns whether nothing is left to wait for
+ * The same for a start and for every beat: a failure is logged and tried again later, and does not keep anybody from serving
+ * what is not affected.
+ * @returns whether there is nothing left to wait for
  */
 export function makeRecovery(deps: ChangeDeps): () => Promise<boolean> {
   let failedAt = Number.NEGATIVE_INFINITY;

@@ -1,17 +1,17 @@
-// `npm run schema -- infer`: reads what other programs keep in a database, and says which tables would serve it.
+// `npm run schema -- infer`: reads what other programs keep in a database, and says which tables would show it.
 import { type LinkAnswer, linkQuestions } from "../catalog/infer/infer-links.js";
 import { type Inferred, inferTables } from "../catalog/infer/infer-tables.js";
 import type { CollectionProfile } from "../catalog/infer/profile.js";
 import type { DatabaseReader } from "../mongo/read-profile.js";
 
 /**
- * Looks at every collection that is somebody's data. Writes nothing.
+ * Looks at every collection that holds somebody's data. Writes nothing.
  * @param systemPrefix SYSTEM_TABLE_PREFIX
  */
 export async function inferDatabase(reader: DatabaseReader, systemPrefix: string): Promise<Inferred> {
   const { collections, left } = await reader.list();
   const profiles: CollectionProfile[] = [];
-  // One after the other: the database may be at work for others.
+  // One after the other: the database may be busy serving others.
   for (const name of collections) profiles.push(await reader.profile(name));
   const answers: LinkAnswer[] = [];
   for (const question of linkQuestions(profiles)) answers.push(await reader.answer(question));

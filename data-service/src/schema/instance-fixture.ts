@@ -1,4 +1,4 @@
-// For tests of changes of tables: an instance on a database, as far as these need one. It sends no heartbeat.
+// For tests of changes of tables: as much of an instance on a database as these need. It sends no heartbeat.
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
@@ -17,7 +17,7 @@ import { CurrentCatalog } from "./current-catalog.js";
 import { Presence } from "./presence.js";
 import { WriteGate } from "./write-gate.js";
 
-/** One of several on the same database. @param requireSpace as of `makeTableData` */
+/** One of several on the same database. @param requireSpace as in `makeTableData` */
 export function makeInstance(
   { db }: Pick<TestDatabase, "db">,
   requireSpace?: () => Promise<void>,

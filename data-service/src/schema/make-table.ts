@@ -1,6 +1,5 @@
-// POST /svc_table. If documents with the table's name already exist, it is made as a schema file makes one that adopts
-// them: bare first, then changed, so that the documents are checked, counted and completed like the records of any
-// change.
+// POST /svc_table. If documents with the table's name already exist, it is made in the way a schema file adopts them: first
+// without members, then changed, so that the documents are checked, counted and completed like the records of any change.
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
 import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
@@ -14,7 +13,7 @@ type Deps = ChangeDeps & SchemaDeps;
 
 /**
  * Makes a table and returns its id once it is usable.
- * @throws AppError 422 with every problem of the definition, 409 for a taken name, or where the documents are against it
+ * @throws AppError 422 with every problem of the definition, 409 for a taken name, or if the documents stand against it
  */
 export async function makeTable(deps: Deps, body: Json): Promise<string> {
   const definition = await adoptedBy(deps, body);
@@ -29,7 +28,7 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     changeBody(table, stub),
     { ownIds: true },
   );
-  // Documents that miss a value are taken as they are: there were no rules for them.
+  // Documents that lack a value are accepted as they are: there were no rules for them.
   const costs = (await recordCosts(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
   requireAllowed(plan, costs, undefined);
   const refusal = await createBare(deps, table);
@@ -47,13 +46,16 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
   }
 }
 
-/** Nobody was asked about documents that miss a value, and there was nothing before to go back to. */
+/** Nobody was asked about documents that lack a value, and there was nothing before to go back to. */
 async function passMaking({ changes }: Deps, id: string): Promise<void> {
   const change = await changes.lastUndoable(id, new Date(0));
   if (change !== undefined) await changes.pass(change.id);
 }
 
-/** Documents may be against it that were not asked about. The bare table goes without a trace, for it showed nothing. */
+/**
+ * Documents may stand against it that were not asked about. The table without members disappears without a trace, because it
+ * showed nothing.
+ */
 async function takeBack(deps: Deps, id: string): Promise<void> {
   await confirming(true, (hash) => deleteTable(deps, id, hash));
   const change = await deps.changes.lastUndoable(id, new Date(0));

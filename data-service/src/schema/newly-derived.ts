@@ -1,20 +1,20 @@
-// Which members of a changed table need values that are computed from the records that are there already, and which
-// computed values nobody needs any more.
+// Which members of a changed table need values that are computed from existing records, and which computed values nobody
+// needs any more.
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { gramFieldsOf } from "../catalog/grams.js";
 
-/** Members that were switched on, or whose values are stored elsewhere now. */
+/** Members that were switched on, or whose values are now stored elsewhere. */
 export interface Derived {
   readonly table: Table;
-  /** Columns whose text is to be searchable. */
+  /** Columns whose text is to become searchable. */
   readonly searchable: readonly Column[];
   /** Relations whose links are to be counted. */
   readonly counted: readonly Relation[];
 }
 
 /**
- * Computes what records need that were written before. Called once every instance works by the new definition, so every
- * later write computes its own; called again after a crash, so it must continue where it stopped.
+ * Computes what older records need. Called once every instance works with the new definition, so that every later write
+ * computes its own; called again after a crash, so it must continue where it stopped.
  */
 export type BackfillDerived = (derived: Derived, report: (records: number) => Promise<void>) => Promise<void>;
 
@@ -35,8 +35,8 @@ export function newlyDerived(before: Table | undefined, after: Table): Derived |
 }
 
 /**
- * Fields with the grams of columns that are not searchable there any more. A text can be put together again from them, so
- * they go at once, also where it was encrypted or taken away; what brings the column back has them made anew.
+ * Fields with the grams of columns that are no longer searchable there. A text can be reconstructed from them, so they are
+ * removed at once, even if the column was encrypted or removed; if the column comes back, they are made anew.
  */
 export function formerGrams(before: Table | undefined, after: Table): string[] {
   const needed = new Set(gramFieldsOf(after.columns.values()));

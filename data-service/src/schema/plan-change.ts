@@ -1,4 +1,5 @@
-// What a client wants of a table + all definitions as they are -> the change to make, or the refusal. Asks no records.
+// What a client wants to change about a table + the present definitions -> the change to make, or the refusal. Asks no
+// records.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, kindOf } from "@portico/shared/json";
@@ -17,7 +18,7 @@ import { mergeDefinition } from "../catalog/merge-definition.js";
 import type { TableChange } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
 
-/** What becomes of one definition. */
+/** What happens to one definition. */
 export type DefinitionChange = Made | Removed | Changed;
 /** The table comes back. */
 interface Made {
@@ -33,7 +34,7 @@ interface Changed {
   readonly to: TableDefinition;
 }
 
-/** @returns undefined where there is none, neither before nor after */
+/** @returns undefined when there is no definition, neither before nor after */
 export function definitionChange(
   from: TableDefinition | undefined,
   to: TableDefinition | undefined,
@@ -49,7 +50,7 @@ export interface ChangePlan {
   readonly steps: readonly Step[];
   readonly fills: readonly Fill[];
   readonly own: DefinitionChange;
-  /** Definitions of other tables, whose relations name this one. */
+  /** Definitions of other tables, whose relations refer to this one by its name. */
   readonly followers: readonly Changed[];
   readonly before: Table | undefined;
   readonly after: Table | undefined;
@@ -64,11 +65,11 @@ export interface PlanDeps {
   readonly systemTablePrefix: string;
 }
 
-/** MongoDB's own limit: while a change is made, former and new indexes are there. */
+/** MongoDB's own limit: while a change is being made, former and new indexes exist side by side. */
 const MAX_INDEXES_MEANWHILE = 64;
 
 /**
- * Plans `PATCH /svc_table/{id}`; with `ownIds` as a schema file does it.
+ * Plans `PATCH /svc_table/{id}`; with `ownIds` as for a schema file.
  * @throws AppError 404, 422 with every problem, 409 for a taken name
  */
 export function planChange(
@@ -152,7 +153,7 @@ function withEpoch(own: DefinitionChange): DefinitionChange {
   return from === undefined || to === undefined ? own : { from, to: withJournalEpoch(from, to) };
 }
 
-/** Relations of other tables name the table by its name, so they follow when it changes. */
+/** Relations of other tables refer to the table by its name, so they follow when it changes. */
 function follow(definitions: readonly TableDefinition[], { from, to }: Changed): Changed[] {
   if (from.name === to.name) return [];
   const leads = (table: TableDefinition): boolean =>
@@ -168,7 +169,7 @@ function follow(definitions: readonly TableDefinition[], { from, to }: Changed):
   }));
 }
 
-/** All definitions that change, the followers among them. */
+/** All definitions that change, including the followers. */
 export function changedDefinitions({
   own,
   followers,
@@ -179,7 +180,7 @@ export function changedDefinitions({
 /**
  * A table as it is and as it will be, with both ends of all relations.
  * @param table its id
- * @param changed all definitions that change with it, its own included
+ * @param changed all definitions that change with it, including its own
  */
 export function builtTables(
   { systemTables }: Pick<PlanDeps, "systemTables">,
@@ -214,7 +215,7 @@ export function indexChanges({ before, after }: Pick<ChangePlan, "before" | "aft
   return { build: without(wanted, former), drop: after === undefined ? [] : without(former, wanted) };
 }
 
-/** An index that a number of children gives another table; that of a table to itself is among its own. */
+/** An index that a number of children gives to another table; for a table that refers to itself, it is among its own. */
 export interface NumberIndex {
   readonly parents: Table;
   readonly index: IndexSpec;
@@ -222,12 +223,12 @@ export interface NumberIndex {
 
 type Tables = Pick<ChangePlan, "before" | "after" | "catalogs">;
 
-/** Of numbers that begin to be kept. */
+/** For numbers that will now be kept. */
 export function numbersKept({ before, after, catalogs }: Tables): NumberIndex[] {
   return numberIndexes(catalogs.after, after, before);
 }
 
-/** Of numbers that are not kept any more. */
+/** For numbers that will no longer be kept. */
 export function numbersLeft({ before, after, catalogs }: Tables): NumberIndex[] {
   return numberIndexes(catalogs.before, before, after);
 }
@@ -250,12 +251,12 @@ function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void
   if (needed > MAX_INDEXES)
     throw schemaError([`indexes: the table needs ${needed} indexes; ${MAX_INDEXES} is the most`]);
   const meanwhile = needed + indexChanges(plan).drop.length;
-  // One more is the index on `_id`.
+  // The index on `_id` counts as well.
   if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
 }
 
-/** A number of children that begins to be kept gives the other table an index. @throws AppError 422 */
+/** A number of children that will be kept gives the other table an index. @throws AppError 422 */
 function requireRoomInParents({ before, after, catalogs }: ChangePlan): void {
   const counted = after && newlyDerived(before, after)?.counted;
   if (counted === undefined || counted.length === 0) return;
@@ -269,8 +270,8 @@ function requireRoomInParents({ before, after, catalogs }: ChangePlan): void {
 }
 
 /**
- * What a client confirms: this change of this definition with these costs. The ids that new members would get are no
- * part of it, and neither are the numbers of records, which keep changing.
+ * What a client confirms: this change of this definition with these costs. It includes neither the ids that new members
+ * would get nor the numbers of records, which keep changing.
  * @param costs what is lost or may fail
  */
 export function confirmHash(
@@ -294,7 +295,7 @@ export function nameTaken(name: string): AppError {
   });
 }
 
-/** Two tables on one collection would not know of each other's writes. @throws AppError 409 */
+/** Two tables on one collection would not notice each other's writes. @throws AppError 409 */
 export function requireOwnCollection({ tables }: Catalog, { id, storage }: TableDefinition): void {
   const { collection } = storage;
   const other = [...tables.values()].find((table) => table.collection === collection && table.id !== id);

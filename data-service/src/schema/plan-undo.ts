@@ -1,5 +1,4 @@
-// The last change of a table + all definitions as they are -> the change that takes it back, or the refusal. Asks no
-// records.
+// The last change of a table + the present definitions -> the change that undoes it, or the refusal. Asks no records.
 import { AppError } from "@portico/shared/app-error";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { same } from "../catalog/canonical.js";
@@ -23,7 +22,7 @@ import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
 /**
  * Plans `POST /svc_table/{id}/undo`.
  * @param change the last change of the table that can be undone
- * @throws AppError 409 when something else stands in its place now
+ * @throws AppError 409 when something else has taken its place
  */
 export function planUndo(
   deps: PlanDeps,
@@ -48,7 +47,7 @@ export function planUndo(
   return completePlan(deps, definitions, { own, steps, fills, undoes: change });
 }
 
-/** What is done to a table that is still there. */
+/** What is done to a table that still exists. */
 function undoing(
   existing: TableDefinition,
   after: TableDefinition,
@@ -63,13 +62,13 @@ function undoing(
   };
 }
 
-/** What was there before costs nothing, but no singleton holds several records, whichever came first. */
+/** Going back to what was there before costs nothing; only a singleton can't hold several records, whichever came first. */
 function withoutConfirmation(step: Step): Step {
   if (step.where !== "singleton") return { ...step, risks: [] };
   return { ...step, risks: step.risks.map((risk) => ({ ...risk, confirmed: "impossible" })) };
 }
 
-/** The settings that were all a change was about, where undo leaves them and nobody has changed them since. */
+/** If a change was only about settings that undo leaves alone, and nobody has changed them since: these settings. */
 export function settingsLeftAlone(change: TableChange, definitions: readonly TableDefinition[]): string[] {
   const now = definitions.find(({ id }) => id === change.table);
   const own = ownTransition(change);
@@ -80,7 +79,7 @@ export function settingsLeftAlone(change: TableChange, definitions: readonly Tab
   return places.filter((key) => same(now[key] ?? null, after[key] ?? null));
 }
 
-/** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */
+/** A former definition was valid in itself: whatever is wrong with it now conflicts with later changes. */
 function fittingNow(check: () => TableDefinition): TableDefinition {
   try {
     return check();
@@ -124,7 +123,7 @@ function beforeChange(
   return wanted;
 }
 
-/** The table that a relation led to when the change was made, as far as that was noted. */
+/** The table to which a relation led when the change was made, as far as that was noted. */
 function targetId(
   owner: TableDefinition,
   { table, targets }: TableChange,
@@ -133,7 +132,7 @@ function targetId(
   return to.table === owner.name ? table : targets?.[to.table];
 }
 
-/** A former definition whose relations name their tables as these are called now. @param names by id */
+/** A former definition whose relations use the present names of their tables. @param names by id */
 function byNamesOfNow(
   former: TableDefinition,
   change: TableChange,
@@ -146,15 +145,15 @@ function byNamesOfNow(
   return { ...former, relations: former.relations.map(rename) };
 }
 
-/** A relation of the table to itself goes with it when it has its former name again. */
+/** A relation of the table to itself follows when the table gets its former name back. */
 function leadToItself({ name, relations }: TableDefinition, formerName: string): RelationDefinition[] {
   return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
 }
 
-/** A relation with the id of its table, by which an undo of that is asked for. */
+/** A relation with the id of its target, which a client needs to undo the deletion of that. */
 type Gone = RelationDefinition & { readonly target: string };
 
-/** @param gone relations as they were whose target is gone; another table may have its name */
+/** @param gone relations, as they were, whose target is gone; another table may have its name */
 function requireTargets(
   existing: TableDefinition | undefined,
   wanted: TableDefinition,
@@ -181,7 +180,7 @@ function notesIn(change: TableChange): (member: string) => { readonly note?: Not
   return (member) => (own === undefined || change.isNoted !== true ? {} : noted(own, member));
 }
 
-/** What was written since the change lies in the later field only: it goes back, as far as it converts. */
+/** What was written since the change is only in the later field: it is copied back, as far as it can be converted. */
 function restoringFills(
   now: TableDefinition,
   after: TableDefinition,
@@ -214,8 +213,8 @@ function restoringFills(
 }
 
 /**
- * A schema file may have given the ids of members that were gone to another table, and in an adopted collection another
- * member their field.
+ * Meanwhile a schema file may have given the ids of removed members to another table or, in an adopted collection, their
+ * field to another member.
  * @throws AppError 409
  */
 function requireOwnMembers(

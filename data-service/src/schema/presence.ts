@@ -10,13 +10,13 @@ import { within } from "../within.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { WriteGate } from "./write-gate.js";
 
-/** How often an idle instance looks for changes: what a change of a table waits for at most. */
+/** How often an idle instance looks for changes: a change of a table waits this long at most. */
 const BEAT_MS = 200;
-/** How often it says that it lives, when nothing has changed. */
+/** How often it says that it is alive when nothing has changed. */
 const ANNOUNCE_MS = INSTANCE_LEASE_MS / 5;
 const LOOK_MS = 20;
 
-/** What an instance does now and then besides what it is asked for. */
+/** Something that an instance does now and then besides serving requests. */
 type Chore = () => Promise<unknown>;
 
 export class Presence {
@@ -41,7 +41,7 @@ export class Presence {
 
   /**
    * Announces this instance before it does anything, and keeps doing so until `stop`.
-   * @param chores done after each beat, each unless it is still being done; a beat never waits for them
+   * @param chores run after each beat, unless still running; a beat never waits for them
    */
   async start(chores: readonly Chore[]): Promise<void> {
     await this.#instances.announce(this.id, -1);
@@ -49,17 +49,17 @@ export class Presence {
     this.#schedule(chores);
   }
 
-  /** Leaves the list, once everything in progress has ended. @param patienceMs how long it waits for that */
+  /** Leaves the list once everything in progress has ended. @param patienceMs how long to wait for that */
   async stop(patienceMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    // What is not ended by then is ended by others, or by the next start.
+    // What has not ended by then is ended by others, or at the next start.
     await within(patienceMs, Promise.allSettled([this.#beating, ...this.#working.values()]));
     if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
   }
 
   /**
-   * Waits until every instance that lives works by this number of changes, this one included.
+   * Waits until every living instance, this one included, works with this number of changes.
    * @throws AppError 409 when writes in progress do not end
    */
   async everyone(version: number, patienceMs = Number.POSITIVE_INFINITY): Promise<void> {
@@ -97,9 +97,9 @@ export class Presence {
     );
   }
 
-  /** Once until it works again: a database that is away would say so five times a second. */
+  /** Once, until it works again: otherwise a database that is away would be logged five times a second. */
   #warn(error: unknown): void {
-    // What was under way when it stopped finds the database closed.
+    // Work that was under way during a stop finds the database closed.
     if (!this.#failing && !this.#stopped) this.#logger.warn({ err: error }, "can't follow schema changes");
     this.#failing = true;
   }

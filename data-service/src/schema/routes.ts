@@ -1,4 +1,5 @@
-// What differs for `svc_table`: a record of it is a table, so making, changing and deleting one does so with the table.
+// What differs for `svc_table`: a record of it is a table, so making, changing and deleting a record does the same to the
+// table.
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
@@ -27,7 +28,7 @@ import type { Started } from "./run-change.js";
 type Deps = SchemaDeps &
   RecordDeps &
   ChangeDeps & {
-    /** How long an answer waits for a change; one that takes longer continues, and the record shows how far it is. */
+    /** How long an answer waits for a change; one that takes longer continues, and the record shows how far it has come. */
     readonly changeWaitMs: number;
   };
 
@@ -86,7 +87,7 @@ export function schemaRoutes(deps: Deps): Router {
   return router;
 }
 
-/** The record as it is after the change, or 202 with how far the change is. */
+/** The record after the change, or 202 with how far the change has come. */
 async function answerChange(
   deps: Deps,
   request: Request,
@@ -104,7 +105,7 @@ async function answerChange(
   else respondWithRecord(response, status, changed);
 }
 
-/** All tables, and the one that is the table of them. */
+/** All tables, and the one that lists them. */
 interface Tables {
   readonly all: Catalog["tables"];
   readonly own: Table;
@@ -112,7 +113,7 @@ interface Tables {
 
 const LOOKS_LIKE_ID = /^[0-9a-f]{24}$/i;
 
-/** The id that the path names, as definitions have it. @throws AppError 404, also for a name, and then with the id */
+/** The id in the path, as definitions write it. @throws AppError 404; for a name, too, and then with the right id */
 function tableId({ all, own }: Tables, request: Request): string {
   const text = String(request.params.id);
   if (LOOKS_LIKE_ID.test(text)) return idText(own, parseId(own, text));
@@ -124,8 +125,8 @@ function tableId({ all, own }: Tables, request: Request): string {
 }
 
 /**
- * The table of tables and the shape of the answer, for those who may do this; and the hash that the client confirms a
- * destructive change with.
+ * The table of tables and the shape of the answer, for callers who may do this; and the hash with which the client confirms
+ * a destructive change.
  */
 async function wish(deps: Deps, request: Request, action: Action, own: readonly "confirm"[]) {
   const rights = await deps.rights(principalOf(request));
@@ -139,7 +140,7 @@ async function wish(deps: Deps, request: Request, action: Action, own: readonly 
   });
 }
 
-/** Waits for an accepted change, but not for ever. @param began when the request came @returns whether it is done */
+/** Waits for an accepted change, but not forever. @param began when the request came @returns whether it is done */
 async function inTime({ done }: Started, { logger, changeWaitMs }: Deps, began: number): Promise<boolean> {
   const isDone = await within(changeWaitMs - (performance.now() - began), done);
   if (!isDone) done.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));

@@ -1,5 +1,5 @@
-// What a change of tables that is in use makes of permission rules, for those who let them follow it in the database, and
-// for those who read them before.
+// What a change of tables that is in use makes of permission rules: for updating them in the database, and for reading them
+// before that.
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
@@ -15,7 +15,7 @@ export interface RuleChangeDeps {
   readonly context: FitContext;
 }
 
-/** @param id of a change whose lock is still held; undefined when there is none of that id */
+/** @param id of a change whose lock is still held @returns undefined when there is none with that id */
 export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<RuleChange | undefined> {
   const change = await deps.changes.find(id);
   if (change === undefined) return undefined;

@@ -21,7 +21,7 @@ import { emptyFields, endInterrupted, finish } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { type ChangePlan, changedDefinitions, indexChanges, numbersKept } from "./plan-change.js";
 
-/** Plans the change by the definitions of the moment; called again once nobody else can change them. */
+/** Plans the change by the present definitions; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => ChangePlan | Promise<ChangePlan>;
 
 /** How long a change waits for another one to end, unless something else is said. */
@@ -34,13 +34,13 @@ const LONG_ASKING_MS = 2_000;
 
 /** A change that is running, or whose checks take long enough to be announced. */
 export interface Started {
-  /** Resolves when the change is in use on every instance; rejects when the records were against it after all. */
+  /** Resolves when the change is in use on every instance; rejects if the records stood against it after all. */
   readonly done: Promise<void>;
 }
 
 /**
- * Begins a change; resolves once it is accepted, so that a refusal is always told: by the answer, or, where asking the
- * records takes long, by `done` and the table's own record.
+ * Begins a change; resolves once it is accepted. A refusal is always reported: by the answer or, if checking the records
+ * takes long, by `done` and the table's own record.
  * @param confirmed the hash that the client was shown, or undefined
  * @param patienceMs how long it waits for another change to end
  * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
@@ -103,12 +103,12 @@ async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, o
     // If this fails too, the lock stays, and the next beat of any instance ends what is left.
     const ended = await endInterrupted(deps, holder);
     if (ended?.done !== true) throw error;
-    // It is in use, so whoever asked for it is not told otherwise.
+    // It is in use, so whoever asked for it must not be told otherwise.
     deps.logger.warn({ err: error, change: holder.change }, "a change of a table has been tidied up again");
   }
 }
 
-/** Two that undo at once must not both bring the same change back. */
+/** Two undos at once must not both undo the same change. */
 async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: TableChange): Promise<void> {
   const last = await changes.lastUndoable(table, new Date(at.getTime() - 1));
   if (last?.id !== id)
@@ -140,16 +140,16 @@ async function make(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: A
     await finish(deps, change, { holder, version }, plan, progress.add);
   } catch (error) {
     if (await deps.changeLock.isHeld(holder)) throw error;
-    // It is in use, so that nobody can refuse it any more.
+    // It is in use, so nobody can refuse it any more.
     await endedByAnother(deps, holder, version);
   }
   await progress.end("done", null);
 }
 
 /**
- * Rules can be written while the values are, by the former names: nobody has confirmed that those go off. Asked as late as
- * possible, for until the change is in use they can be written.
- * @throws AppError 409 with what confirms them too
+ * While values are being written, rules can still be written with the former names, and nobody has confirmed that those are
+ * switched off. Checked as late as possible, because they can be written until the change is in use.
+ * @throws AppError 409 with what confirms them, too
  */
 async function requireNoLateRules(
   deps: ChangeDeps,
@@ -161,7 +161,7 @@ async function requireNoLateRules(
   if (now !== undefined) requireAllowed(plan, now, confirmed);
 }
 
-/** Until the instance that has taken over a change which is in use has tidied up, or whoever takes over from that. */
+/** Waits until the instance that has taken over a change in use has tidied up, or whichever takes over from that one. */
 async function endedByAnother(
   { changeLock, presence }: ChangeDeps,
   { change }: Holder,
@@ -172,7 +172,9 @@ async function endedByAnother(
   await presence.everyone(version);
 }
 
-/** What was on its way to the database when another instance took the change back may have arrived after that. */
+/**
+ * Indexes that were on their way to the database when another instance took the change back may have arrived after that.
+ */
 async function afterLoss({ data }: ChangeDeps, { id }: TableChange, plan: ChangePlan): Promise<AppError> {
   const { before, after } = plan;
   const isOurs = (name: string): boolean => isBuilt(name, id);
@@ -183,7 +185,7 @@ async function afterLoss({ data }: ChangeDeps, { id }: TableChange, plan: Change
   return lockLost();
 }
 
-/** Once more, by the definition of the moment, and where it matters while nobody writes. @throws AppError 409, 422 */
+/** Once more, by the present definition and, where it matters, while nobody writes. @throws AppError 409, 422 */
 async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: Order): Promise<Cost[]> {
   const needsQuiet =
     plan.fills.length > 0 ||
@@ -195,9 +197,7 @@ async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: ChangePlan, or
   return costs;
 }
 
-/**
- * Shows a change that is still asked about as a running one when that takes long, and then its refusal as its failure.
- */
+/** If checking takes long, shows the change as a running one, and a refusal then as its failure. */
 async function announced<Answer>(
   { catalogStore, clock, logger }: ChangeDeps,
   { holder, plan, order }: { readonly holder: Holder; readonly plan: ChangePlan; readonly order: Asked },
@@ -225,15 +225,15 @@ async function announced<Answer>(
     throw error;
   } finally {
     clearTimeout(timer);
-    // What is reported later is not to be overtaken by it.
+    // It must not overtake what is reported later.
     await announcement;
   }
 }
 
 /**
- * Records that were written while a required column was gone have no value for it, and those whose link led to a record
- * that was deleted meanwhile lose it: it comes back optional then. Nothing of this can happen to a change that is not an
- * undo, whose costs were confirmed.
+ * Records that were written while a required column was gone have no value for it, and those whose link led to a record that
+ * was deleted meanwhile lose it: then the member comes back optional. This happens only in an undo; the costs of other
+ * changes were confirmed.
  */
 async function withoutUnmetNeeds(deps: ChangeDeps, plan: ChangePlan): Promise<ChangePlan> {
   const { own } = plan;
@@ -259,7 +259,7 @@ async function withoutUnmetNeeds(deps: ChangeDeps, plan: ChangePlan): Promise<Ch
 
 type Needing = Pick<RelationDefinition, "id" | "required">;
 
-/** Of a table that comes back the records are as they were, and so are those that did without a value. */
+/** The records of a table that comes back are as they were, including those that lacked a value. */
 async function leavesSomeWithout(deps: ChangeDeps, plan: ChangePlan, field: string): Promise<boolean> {
   const { before, fills } = plan;
   if (before === undefined) return false;
@@ -270,7 +270,7 @@ async function leavesSomeWithout(deps: ChangeDeps, plan: ChangePlan, field: stri
     : leavesGaps(deps, plan, before, restore);
 }
 
-/** Links that lead nowhere are taken out once the change is in use, but for those of adopted documents. */
+/** Links that lead nowhere are removed once the change is in use, except in adopted documents. */
 async function losesLinks(
   deps: ChangeDeps,
   { after }: ChangePlan,
@@ -283,7 +283,7 @@ async function losesLinks(
   return target !== undefined && (await deps.data.lostLinks(after, field, target)).length > 0;
 }
 
-/** Numbers of children that begin to be kept must not be asked before all of them are counted. */
+/** Numbers of children that will now be kept must not be used before all children are counted. */
 function withBuilding(plan: ChangePlan): ChangePlan {
   const { own } = plan;
   const counted = plan.after && newlyDerived(plan.before, plan.after)?.counted.map(({ id }) => id);
@@ -310,7 +310,7 @@ function changeOf({ change }: Holder, at: Date, plan: ChangePlan, hasCosts: bool
   };
 }
 
-/** By the time of an undo a name may be that of another table. */
+/** By the time of an undo a name may belong to another table. */
 function targetsOf(plan: ChangePlan, stored: readonly TableDefinition[]): Record<string, string> {
   const changed = changedDefinitions(plan).flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
   const ids = new Map([...stored, ...changed].map(({ name, id }) => [name, id]));
@@ -323,7 +323,7 @@ function targetsOf(plan: ChangePlan, stored: readonly TableDefinition[]): Record
   );
 }
 
-/** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
+/** Everything that can be prepared before anybody knows of it. @throws AppError 409 for values that are not unique */
 async function prepare(
   deps: ChangeDeps,
   change: string,
@@ -332,14 +332,14 @@ async function prepare(
 ): Promise<void> {
   const { after, own } = plan;
   if (after === undefined) return;
-  // We may have been stopped for so long that what lies in these fields is in use by now.
+  // We may have been suspended for so long that these fields are in use by now.
   await progress.requireLock();
   // An instance that was considered dead may have left something there.
   if (own.from !== undefined && own.to !== undefined)
     await emptyFields(deps, { before: own.from, after: own.to }, progress.requireLock);
   for (const each of plan.fills) await fill(deps, plan, after, each, progress.add).catch(refuseShared);
   const { build, drop: former } = indexChanges(plan);
-  // Such indexes too, which it may still drop. Those of a table that comes back are its own.
+  // That includes such indexes, which it may still drop. Those of a table that comes back are its own.
   if (plan.before !== undefined) await deps.data.dropIndexes(after, build, progress.requireLock, isBuilt);
   await progress.requireLock();
   for (const spec of build) {
@@ -351,7 +351,7 @@ async function prepare(
   if (plan.steps.some(spreadsRecords)) await deps.data.shard(after);
 }
 
-/** In the tables whose number of children begins to be kept: nothing that may be refused is left for later. */
+/** In the tables whose number of children will now be kept: nothing that may be refused is left for later. */
 async function indexNumbers(
   { data }: ChangeDeps,
   change: string,
@@ -359,16 +359,16 @@ async function indexNumbers(
   { requireLock }: Progress,
 ): Promise<void> {
   for (const { parents, index } of numbersKept(plan)) {
-    // One that another change has left behind may still be dropped by that.
+    // An index that another change has left behind may still be dropped by that change.
     await data.dropIndexes(parents, [index], requireLock, isBuilt);
     await requireLock();
     await data.build(parents, [index], { change, former: [] });
-    // One that was built too late goes again, as it does for those of the table itself.
+    // An index that was built too late is removed again, as it is for those of the table itself.
     await requireLock();
   }
 }
 
-/** A unique index that was there before the table, or one over several fields, is asked by nobody beforehand. */
+/** Nobody checks beforehand against a unique index that existed before the table, or one over several fields. */
 function refuseShared(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
   const why = "a unique index forbids that records get the value that this change would give them";

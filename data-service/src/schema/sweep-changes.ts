@@ -6,12 +6,12 @@ import type { TableChange } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { KEPT_MS } from "./change-table.js";
 
-/** A day more, so that nothing is swept up while somebody undoes its change in the last moment. */
+/** A day more, so that nothing is swept while somebody undoes its change at the last moment. */
 const SWEPT_AFTER_MS = KEPT_MS + 24 * 60 * 60 * 1000;
 /** How often to look for what is older. */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
-/** Removes for good what is no longer kept, a change at a time, at most once an hour. */
+/** Removes for good what is no longer kept, one change at a time, at most once an hour. */
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   let sweptAt = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -28,7 +28,7 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   };
 }
 
-/** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
+/** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that one. */
 async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange): Promise<void> {
   for (const table of before) {
     const { id, storage } = table;
@@ -39,7 +39,7 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange):
         await deps.data.unset(storage.collection, notesOf({ before: table, after: later }));
       continue;
     }
-    // As they are at this moment: sweeping what came before may have taken long.
+    // As they are now: sweeping what came before may have taken long.
     const definitions = await deps.catalogStore.load();
     const current = definitions.find((each) => each.id === id);
     // Another table may have adopted the collection since.
@@ -61,12 +61,13 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange):
     const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
     for (const field of gramsIn(current)) grams.delete(field);
     await deps.data.unset(storage.collection, [...taken, ...grams]);
-    // Nothing knows these fields from here on: what is made a secret later looks for its former values in the others.
+    // From here on nothing knows these fields; when a column is encrypted later, its former values are looked for in the
+    // others.
     await deps.journalStore.forgetValues(id, taken);
   }
 }
 
-/** Earlier versions left them where they were when a column was no longer searchable. */
+/** Earlier versions left them in place when a column was no longer searchable. */
 function gramsIn(table: TableDefinition | undefined): string[] {
   const { columns = [], storage } = table ?? {};
   return gramFieldsOf(

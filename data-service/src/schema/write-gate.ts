@@ -5,11 +5,11 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { until } from "../until.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 
-/** How long a write waits for a table that is being changed, and how often it looks. */
+/** How long a write waits for a table that is being changed, and how often it checks. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
-/** The write touches a table that is being changed; nothing was written yet. */
+/** The write affects a table that is being changed; nothing has been written yet. */
 class TableChanging extends Error {
   readonly table: string;
   constructor(table: string) {
@@ -21,7 +21,7 @@ class TableChanging extends Error {
 export class WriteGate {
   readonly #catalogs: CurrentCatalog;
   readonly #running = new Map<symbol, number>();
-  /** One look at the catalog, for all writes that wait. */
+  /** One look at the catalog, shared by all writes that wait. */
   #look: Promise<Catalog> | undefined;
   #isClosed = false;
   #whenIdle = (): void => {};
@@ -31,14 +31,14 @@ export class WriteGate {
   }
 
   /**
-   * Runs a write. While a table it touches is being changed it waits, and then begins again by the new catalog.
+   * Runs a write. While a table that it affects is being changed it waits, then begins again with the new catalog.
    * @param write calls `requireSettled` before its first effect
    * @throws AppError 503 when the change takes longer than a request may wait, or the gate is closed
    */
   async run<Result>(write: () => Promise<Result>): Promise<Result> {
     let refusal: AppError | undefined;
     const tryOnce = async () => {
-      // Not within `#attempt`: the change waits for writes in progress.
+      // Not inside `#attempt`: the change waits for writes in progress.
       if (refusal !== undefined) await this.#lookAgain();
       try {
         return { result: await this.#attempt(write) };
@@ -55,19 +55,19 @@ export class WriteGate {
     return result;
   }
 
-  /** Runs something that writes by no catalog, or through `run`: only a stop waits for it. */
+  /** Runs something that does not write by a catalog itself, or only through `run`: only a stop waits for it. */
   hold<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#track(work, Number.POSITIVE_INFINITY);
   }
 
-  /** The number of changes that everything this instance does is at least based on. */
+  /** The number of changes on which everything that this instance does is at least based. */
   get version(): number {
     return Math.min(this.#catalogs.version, ...this.#running.values());
   }
 
   /**
    * Lets no further write begin and waits for those in progress, even if their client has left and nobody else waits for
-   * it. A request of many writes ends between two of them.
+   * them. A request of many writes ends between two of them.
    * @param patienceMs how long it waits
    */
   async close(patienceMs: number): Promise<void> {
@@ -106,7 +106,7 @@ export class WriteGate {
   }
 }
 
-/** Lets a write pass that touches none of the tables which are being changed. */
+/** Lets a write pass that affects none of the tables which are being changed. */
 export function requireSettled(catalog: Catalog, tables: Iterable<Table>): void {
   if (catalog.changing.size === 0) return;
   for (const table of tables) if (catalog.changing.has(table.id)) throw new TableChanging(table.name);

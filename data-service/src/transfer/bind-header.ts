@@ -17,29 +17,29 @@ interface Writable {
   readonly problemOf: (name: string) => string | undefined;
 }
 
-/** Looks header cells up among what the caller may write. */
+/** Looks up header cells among what the caller may write. */
 export async function bindHeader(
   deps: RecordDeps,
   { principal, table: tableName }: { readonly principal: Principal; readonly table: string },
   headers: readonly string[],
 ): Promise<Header> {
   const rights = await deps.rights(principal);
-  // A table that another instance has just changed may have what this one does not know yet.
+  // A table that another instance has just changed may have columns that this one does not know yet.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
   return readHeader(headers, { table, catalog, problemOf: importProblems(rights, catalog, table) });
 }
 
 /**
- * Ends at MOST_MESSAGES problems. A table has few members and none may come twice, so that is soon, however many cells a
- * header has.
+ * Stops at MOST_MESSAGES problems. A table has few members and none may come twice, so that happens soon, however many cells
+ * a header has.
  */
 function readHeader(headers: readonly string[], writable: Writable): Header {
   const columns = new Map<string, ImportColumn>();
   const problems: string[] = [];
   for (const [at, header] of headers.entries()) {
     const column = importColumn(header, writable.table, writable.catalog);
-    // What is no column of ours stands for itself.
+    // A cell that names no column of ours stands for itself.
     const member = column?.name ?? header;
     const problem = cellProblem(header, member, writable);
     if (header === "") problems.push(`column ${at + 1} has no name`);
@@ -54,14 +54,16 @@ function readHeader(headers: readonly string[], writable: Writable): Header {
   return { problems: separator === undefined ? problems : [separator] };
 }
 
-/** Programs of some countries separate by semicolons, and then the whole header is one cell. No name has such signs. */
+/**
+ * In some countries programs separate by semicolons, and then the whole header is one cell. No name has such characters.
+ */
 function separatorIn([header = "", ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/[;\t]/.test(header)) return undefined;
   const given = header.includes(";") ? "semicolons" : "tabs";
   return `cells are separated by commas, not by ${given}`;
 }
 
-/** In the words for a header that stands for nothing, whatever it would stand for with other rights. */
+/** Worded as for a header that means nothing, whatever it would mean with other rights. */
 function cellProblem(header: string, member: string, writable: Writable): string | undefined {
   if (header.startsWith(`${COUNTS}(`)) return "is counted from other records; leave this column out";
   const inside = insideProblem(header, writable);
@@ -69,7 +71,9 @@ function cellProblem(header: string, member: string, writable: Writable): string
   return writable.problemOf(member) === undefined ? undefined : writable.problemOf(header);
 }
 
-/** `author.name`, where `author` is a relation the caller knows: an export has it, and nothing can take it. */
+/**
+ * `author.name`, where `author` is a relation that the caller knows: exports have such columns, and imports can't use them.
+ */
 function insideProblem(header: string, { table, problemOf }: Writable): string | undefined {
   const [name = "", inner] = header.split(".");
   if (inner === undefined || !table.relations.has(name) || problemOf(name) !== undefined) return undefined;

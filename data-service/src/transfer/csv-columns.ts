@@ -1,4 +1,4 @@
-// The columns of a CSV file: which a query asks for, and which an imported file brings. Pure.
+// The columns of a CSV file: those that a query asks for, and those that an imported file has. Pure.
 import { isObject, type Json } from "@portico/shared/json";
 import type { JsonRead } from "@portico/shared/read-json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
@@ -16,7 +16,7 @@ export interface ExportColumn {
   readonly cell: (record: Json) => Cell;
 }
 
-/** The columns for the shape of a query's records; records of a to-many relation become one column of JSON. */
+/** The columns for the records of a query; the records of a to-many relation become one column of JSON. */
 export function exportColumns(node: AuthorizedNode, path: readonly string[] = []): ExportColumn[] {
   const columns = node.columns.map(({ name, type }) => exportColumn([...path, name], type));
   const children = node.children.flatMap(({ relation, node: child }) => {
@@ -34,7 +34,7 @@ function exportColumn(path: readonly string[], type: ColumnType): ExportColumn {
   return { header: path.join("."), cell: (record) => cellOf(type, valueAt(record, path)) };
 }
 
-/** A member that this record does not show, or whose record is not there, is null. */
+/** A member that this record does not show, or whose record does not exist, is null. */
 function valueAt(record: Json, path: readonly string[]): Json {
   return path.reduce<Json>((value, name) => (isObject(value) ? (value[name] ?? null) : null), record);
 }
@@ -43,10 +43,10 @@ function valueAt(record: Json, path: readonly string[]): Json {
 export interface ImportColumn {
   /** The member of the body that it sets. */
   readonly name: string;
-  /** What an empty cell means: a required column without a value is left to its default. */
+  /** What an empty cell means: in a required column it is left to the default. */
   readonly isRequired: boolean;
   readonly value: (cell: Cell) => JsonRead;
-  /** What text should be that has to be JSON and is not. */
+  /** What a text must be that has to be JSON and is not. */
   readonly json: string;
 }
 

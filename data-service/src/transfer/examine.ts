@@ -22,12 +22,12 @@ export interface Target {
   readonly table: string;
 }
 
-/** Will a record of the file have this id by the time that the row is written? */
+/** Will a record of the file have this id by the time the row is written? */
 type IsComing = (id: Stored) => boolean;
 
 interface Judged {
   readonly rejected: Rejected[];
-  /** Rows that nothing is wrong with, as far as each by itself goes. */
+  /** Rows with which nothing is wrong, each considered on its own. */
   readonly good: { readonly row: Row; readonly plan: JudgedCreates["plans"][number] }[];
   of: Pick<JudgedCreates, "table" | "mayName"> | undefined;
 }
@@ -47,7 +47,7 @@ export async function examine(
   return inOrder([...unread, ...(await examineReadable(deps, target, readable, seen, isComing))]);
 }
 
-/** What can be read of such a row is checked by itself: rules, links and uniques could depend on the rest. */
+/** Whatever can be read of such a row is checked on its own: rules, links and uniques could depend on the rest. */
 async function examineUnread(deps: RecordDeps, target: Target, rows: readonly Row[]): Promise<Rejected[]> {
   const partly = rows.filter(({ body }) => body !== undefined);
   const refusal = partly.length > 0 && (await orRefusal(checkBatch(deps, target, partly.map(bodyOf))));
@@ -83,7 +83,7 @@ function inOrder(rejected: readonly Rejected[]): Rejected[] {
   return rejected.toSorted((a, b) => a.line - b.line);
 }
 
-/** The ids that the rows bring, as keys. */
+/** The ids in the rows, as keys. */
 async function idsOf(deps: RecordDeps, { table }: Target, rows: readonly Row[]): Promise<string[]> {
   return deps.catalogs.decide((catalog) => {
     const { type } = findTable(catalog, table).idColumn;
@@ -95,7 +95,7 @@ async function idsOf(deps: RecordDeps, { table }: Target, rows: readonly Row[]):
   });
 }
 
-/** Checks halves, until a refusal belongs to a single row; one that names its rows is trusted. */
+/** Checks halves until a refusal belongs to a single row; a refusal that names its rows is trusted. */
 async function judgeAll(
   deps: RecordDeps,
   target: Target,
@@ -119,7 +119,7 @@ async function judgeAll(
   return judged;
 }
 
-/** Notes whom a refusal is about. @returns the rows that are still to be judged, in parts */
+/** Notes which rows a refusal is about. @returns the rows that are still to be judged, in parts */
 function assign(refusal: AppError, part: readonly Row[], judged: Judged): (readonly Row[])[] {
   const named = byPosition(refusal);
   if (named !== undefined) {
@@ -152,14 +152,14 @@ export function bodyOf({ body }: Row): Json {
 
 const ABOUT_RECORDS = ["VALIDATION_ERROR", "BAD_REQUEST", "FORBIDDEN", "DUPLICATE_RESOURCE", "CONFLICT"];
 
-/** Whether a refusal is about what the records hold; any other ends the import. */
+/** Whether a refusal is about what the records contain; any other ends the import. */
 export function isAboutRecords(error: unknown): error is AppError {
   return error instanceof AppError && ABOUT_RECORDS.includes(error.code);
 }
 
 const POSITION = /^\[(\d+)\]\./;
 
-/** Violations of a list begin with the position of their record. @returns undefined when one does not */
+/** Violations in a list begin with the position of their record. @returns undefined when one does not */
 function byPosition(refusal: AppError): Map<number, string[]> | undefined {
   const messages = new Map<number, string[]>();
   for (const message of messagesOf(refusal)) {

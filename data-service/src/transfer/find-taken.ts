@@ -1,5 +1,5 @@
-// Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
-// only finds the lines; the unique index decides, when the batch is written.
+// Which records of a batch have unique values that are taken: by existing records, or by others in the file. It only finds
+// the lines; when the batch is written, the unique index decides.
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
@@ -13,10 +13,10 @@ import { uniqueKey } from "./unique-key.js";
 /** The unique values seen so far, each with the line that has it. */
 export type SeenValues = Map<string, number>;
 
-/** Keeps a dry run of a large file from growing without end; what it forgets, the import itself still finds. */
+/** Keeps a dry run of a large file from growing without end; the import itself still finds what this forgets. */
 const MOST_SEEN = 200_000;
 
-/** Does an earlier record of the file have this id? What is not remembered may be one. */
+/** Does an earlier record of the file have this id? It may, if ids have been forgotten. */
 export function mayHaveSeen(seen: SeenValues, id: Stored): boolean {
   return seen.size >= MOST_SEEN || seen.has(idKey(id));
 }
@@ -69,7 +69,7 @@ function uniqueFields(table: Table): string[][] {
   return [ID, ...declared.map(({ key }) => key.map(([field]) => field))];
 }
 
-/** Null is no value and collides with nothing; of deleted records only the ids do. */
+/** Null is not a value and collides with nothing; of deleted records only the ids do. */
 function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): Candidate[] {
   return plans.flatMap((plan, at) => {
     if (fields !== ID && plan.own.set.has(DELETED_FIELD)) return [];
@@ -101,7 +101,7 @@ async function storedKeys(
           ),
         };
   const shown = Object.fromEntries(fields.map((field) => [field, 1]));
-  // An id stays a deleted record's own; any other value is free again.
+  // A deleted record keeps its id; any other value is free again.
   const living = fields.includes("_id") ? {} : stateCondition(table, "living");
   const found = await store.read(table, [
     { $match: { ...match, ...living } },

@@ -1,7 +1,7 @@
 // POST /{table}/import: a file of records, read as it arrives and written in batches, each record as by a POST.
 //
-// A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
-// on which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
+// A batch is written completely or not at all. The first one with a problem ends the import: what came before it stays, and
+// the answer says at which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { LastingCaller } from "../http/lasting-caller.js";
@@ -16,11 +16,11 @@ import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
 import { MOST_MESSAGES, type Row } from "./rows.js";
 
-/** Enough to make a round trip cheap, few enough that a bad line costs little of what comes before it. */
+/** Enough to make a round trip worth it, few enough that a bad line costs little of what comes before it. */
 const BATCH_RECORDS = 500;
-/** About as much text as a batch may hold in memory. */
+/** Roughly how much text a batch may hold in memory. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Lines an answer tells about. */
+/** How many lines an answer reports. */
 const MOST_REJECTED = 100;
 
 export interface ImportRequest {
@@ -31,13 +31,13 @@ export interface ImportRequest {
   /** One record may be as large as the body of one POST. */
   readonly maxRowBytes: number;
   readonly dryRun: boolean;
-  /** Records that begin before this line are passed over: they are there from an earlier import. */
+  /** Records that begin before this line are skipped: they exist from an earlier import. */
   readonly from: number;
 }
 
 export interface Imported {
   readonly imported: number;
-  /** Records that were looked at, passed-over ones left out. */
+  /** Records that were looked at, not counting skipped ones. */
   readonly checked: number;
   readonly dryRun: boolean;
 }
@@ -46,13 +46,16 @@ export interface Imported {
 interface Progress {
   imported: number;
   checked: number;
-  /** The line on which the first record begins that is not imported. */
+  /** The line at which the first record begins that is not imported. */
   next: number;
   readonly rejected: Rejected[];
   readonly seen: SeenValues;
 }
 
-/** @throws AppError 400 with the bad lines, 503 while the disk is nearly full; any refusal says in `details` how much is imported */
+/**
+ * @throws AppError 400 with the bad lines, 503 while the disk is nearly full; the `details` of any refusal say how much is
+ * imported
+ */
 export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
   const { into } = await importTarget(deps, request);
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
@@ -76,8 +79,8 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
 }
 
 /**
- * Asked before anything is read, and again before each batch: rights may end meanwhile. The records of Portico's own
- * tables are made by calls that do more than write.
+ * Checked before anything is read, and again before each batch, because rights may end meanwhile. The records of Portico's
+ * own tables are made by calls that do more than write.
  */
 async function importTarget(
   deps: RecordDeps,
@@ -103,7 +106,7 @@ function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
   );
 }
 
-/** Rows from the named line on, in batches of bounded size. */
+/** Rows from the given line on, in batches of limited size. */
 async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   let size = 0;
@@ -136,14 +139,14 @@ async function takeBatch(
       return;
     }
     progress.rejected.push(...(await examine(deps, target, batch, new Map())));
-    // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
+    // It was refused, but nothing is wrong with it now: somebody else was in the way, and is gone.
     if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {
     progress.rejected.push(...(await examine(deps, target, batch, dryRun ? progress.seen : new Map())));
   }
 }
 
-/** For a refusal that none of the lines earns by itself, or any more; and for one that only the database can tell. */
+/** For a refusal that no line causes on its own, or any more; and for one that only the database can tell. */
 function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
   const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
   const at = batch.length === 1 ? 0 : batch.every(isFlat) ? refusedAt(refusal) : undefined;
@@ -182,7 +185,7 @@ function refusalOf(request: ImportRequest, progress: Progress): AppError {
   });
 }
 
-/** Whatever ends an import in the middle, the client is told how much was imported. */
+/** Whatever ends an import halfway, the client is told how much was imported. */
 function interrupted(error: unknown, request: ImportRequest, progress: Progress): unknown {
   const refusal = asRefusal(error);
   const cause = refusal instanceof AppError ? refusal : new AppError("INTERNAL_ERROR", { cause: error });

@@ -1,4 +1,4 @@
-// CSV (RFC 4180) -> rows. The first line names the columns; line breaks may be any of the three, also inside quotes.
+// CSV (RFC 4180) -> rows. The first line names the columns; line breaks may be any of the three kinds, even inside quotes.
 import type { Json } from "@portico/shared/json";
 import { type JsonRead, placeIn } from "@portico/shared/read-json";
 import { CsvError, type Parser, parse } from "csv-parse";
@@ -35,7 +35,7 @@ export async function* csvRows(
   if (columns === undefined) yield unreadable(1, "is missing: the first line names the columns");
 }
 
-/** An empty line means nothing, except in a file of one column, where it is an empty cell. */
+/** An empty line means nothing, except in a file with one column, where it is an empty cell. */
 function isBlank({ cells }: Line, columns: readonly ImportColumn[]): boolean {
   return columns.length > 1 && cells.length === 1 && cells[0] === null;
 }
@@ -70,8 +70,8 @@ function cellProblem({ name, json }: ImportColumn, read: Exclude<JsonRead, { kin
 }
 
 /**
- * Drives the parser by hand, a piece at a time: as a stream it would drop good rows that wait in front of a bad one, and
- * where an import stops would depend on how the network cuts the file.
+ * Feeds the parser by hand, a piece at a time: as a stream it would drop good rows that wait before a bad one, and where an
+ * import stops would depend on how the network splits the file.
  */
 async function* csvLines(source: AsyncIterable<Uint8Array>, maxRowBytes: number): AsyncGenerator<Line | Row> {
   let number = 1;
@@ -89,7 +89,7 @@ async function* csvLines(source: AsyncIterable<Uint8Array>, maxRowBytes: number)
     await ended(parser);
     yield* parsed.splice(0);
   } catch (error) {
-    // The parser holds the last rows back until it knows what follows.
+    // The parser holds back the last rows until it knows what follows.
     if (error instanceof UnreadableFile) await ended(parser).catch(() => undefined);
     yield* parsed.splice(0);
     yield unreadable(number, problemOf(error, maxRowBytes));
@@ -100,7 +100,7 @@ function makeParser(maxRowBytes: number, take: (cells: readonly Cell[]) => void)
   const parser = parse({
     columns: false,
     record_delimiter: ["\r\n", "\n", "\r"],
-    // Counted here, so that a row with too few cells is reported and the next one read.
+    // Counted here, so that a row with too few cells is reported and the next one is read.
     relax_column_count: true,
     max_record_size: maxRowBytes,
     cast: (text, { quoting }): Cell => (text === "" && !quoting ? null : text),
@@ -109,7 +109,7 @@ function makeParser(maxRowBytes: number, take: (cells: readonly Cell[]) => void)
       return undefined;
     },
   });
-  // It is asked for its error; without a listener an error event would end the process.
+  // Its error is asked for; but without a listener an error event would end the process.
   return parser.on("error", () => {}).resume();
 }
 

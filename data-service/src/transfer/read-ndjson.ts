@@ -1,4 +1,4 @@
-// NDJSON -> rows: a JSON object a line; lines with nothing in them are passed over.
+// NDJSON -> rows: one JSON object per line; empty lines are skipped.
 import { readJson } from "@portico/shared/read-json";
 import { type Row, unreadable } from "./rows.js";
 import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";

@@ -1,4 +1,4 @@
-// POST /{table}/import: a file as the body, read as it comes.
+// POST /{table}/import: a file as the body, read as it arrives.
 import { AppError } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
 import { contextOf } from "@portico/shared/http-context";
@@ -16,7 +16,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import { type ImportRequest, importRecords } from "./import-records.js";
 
-/** A client that sends nothing for this long, while it is waited for, has gone. */
+/** A client that sends nothing for this long while we wait for it has gone. */
 const SILENCE_MS = 60_000;
 
 const FORMATS: ReadonlyMap<string, ImportRequest["format"]> = new Map([
@@ -27,7 +27,7 @@ const FORMATS: ReadonlyMap<string, ImportRequest["format"]> = new Map([
 export interface ImportLimits {
   /** IMPORT_MAX_BYTES */
   readonly importMaxBytes: number;
-  /** BODY_MAX_BYTES: what one record may be. */
+  /** BODY_MAX_BYTES: how large one record may be. */
   readonly bodyMaxBytes: number;
 }
 
@@ -59,7 +59,8 @@ async function answerImport(
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);
   } catch (error) {
-    // Whoever is still sending shall get to read why it is not wanted; its body has no deadline of its own any more.
+    // A client that is still sending should get to read why its file is refused; its body no longer has a deadline of its
+    // own.
     discardBody(request, response, LINGER_MS);
     if (!response.destroyed) throw error;
     const { correlationId } = contextOf(request);
@@ -87,7 +88,7 @@ function optionsOf(search: string): Pick<ImportRequest, "dryRun" | "from"> {
   return { dryRun: isOn("dryRun"), from: Number(from) };
 }
 
-/** The body as it comes. The request itself is left alone, so that it can still be answered. */
+/** The body as it arrives. The request itself is left alone, so that it can still be answered. */
 async function* bytesOf(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   const chunks = request.iterator({ destroyOnReturn: false });
@@ -103,7 +104,7 @@ async function* bytesOf(request: Request, maxBytes: number): AsyncGenerator<Uint
       yield chunk;
     }
   } finally {
-    // An iterator that is not closed would go on holding the body back.
+    // An iterator that is not closed would keep holding the body back.
     await chunks.return?.();
   }
 }

@@ -4,19 +4,19 @@ import type { Json } from "@portico/shared/json";
 export interface Row {
   /** The line of the file on which it begins; the first is 1. */
   readonly line: number;
-  /** Characters, about: what a batch weighs. */
+  /** The approximate number of characters: how much it adds to a batch. */
   readonly size: number;
   /** The body as a POST would take it; undefined when the row can't be read. */
   readonly body: Json | undefined;
-  /** Why it can't be read, or not all of it. */
+  /** Why it, or part of it, can't be read. */
   readonly problems: readonly string[];
-  /** Members that can't be read, and are missing in the body. */
+  /** Members that can't be read and are missing in the body. */
   readonly unread?: readonly string[];
   /** Nothing after it can be read either. */
   readonly isLast?: boolean;
 }
 
-/** Messages about one line that an answer tells. */
+/** How many messages about one line an answer reports. */
 export const MOST_MESSAGES = 20;
 
 /** A row that ends the reading. */

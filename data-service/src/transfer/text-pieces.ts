@@ -1,8 +1,9 @@
-// The bytes of an imported file -> text that ends at line breaks: UTF-8 checked, byte order mark off, lines of bounded
-// length. A line break is one byte that is part of no other character, so pieces between them can be read alone.
+// The bytes of an imported file -> text that ends at line breaks: UTF-8 checked, byte order mark removed, lines of limited
+// length. A line break is one byte that is part of no other character, so pieces between line breaks can be read on their
+// own.
 import { isUtf8 } from "node:buffer";
 
-/** The file can't be read further than this. */
+/** The file can't be read beyond this point. */
 export class UnreadableFile extends Error {
   readonly isTooLong: boolean;
   constructor(message: string, isTooLong = false) {
@@ -11,7 +12,7 @@ export class UnreadableFile extends Error {
   }
 }
 
-/** For a line, or a record, beyond what is taken. */
+/** For a line, or a record, that is larger than allowed. */
 export function tooLong(maxBytes: number): UnreadableFile {
   return new UnreadableFile(`is longer than ${maxBytes} bytes`, true);
 }
@@ -45,7 +46,7 @@ function lastBreak(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN));
 }
 
-/** The text, or what of it comes before the first line with a wrong byte, and then the refusal. */
+/** The text, or the part of it before the first line with an invalid byte, and then the refusal. */
 function* goodText(bytes: Buffer, isFirst: boolean): Generator<string> {
   const text = (good: Buffer): string => {
     const decoded = good.toString("utf8");

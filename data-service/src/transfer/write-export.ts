@@ -6,13 +6,13 @@ import type { ExportFormat } from "../query/syntax/format.js";
 import type { Cell } from "./cells.js";
 import { exportColumns } from "./csv-columns.js";
 
-/** What an answer says of a file of each format. */
+/** The content type of each format. */
 export const FILE_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",
 };
 
-/** The text of an export. @param node the shape that the records have */
+/** The text of an export. @param node the shape of the records */
 export function exportText(
   format: ExportFormat,
   node: AuthorizedNode,
@@ -31,14 +31,14 @@ async function* csvText(
 ): AsyncGenerator<string> {
   const columns = exportColumns(node);
   yield csvLines([columns.map(({ header }) => header)]);
-  // Some at a time: the start of the library costs more than a row.
+  // Several at a time: starting the library costs more than a row.
   for await (const some of records)
     yield csvLines(some.map((record) => columns.map(({ cell }) => cell(record))));
 }
 
 /**
- * Empty text is quoted, null is not: that tells them apart when the file comes back. Quoted are, too, space at either end
- * and a line break of any kind; by itself the library knows only the one it writes.
+ * Empty text is quoted, null is not: that tells them apart when the file comes back. Spaces at either end and line breaks of
+ * any kind are quoted, too; by itself the library knows only the line break that it writes.
  */
 function csvLines(rows: readonly Cell[][]): string {
   return stringify([...rows], { record_delimiter: "windows", quoted_match: [/^$|^\s|\s$|[\r\n]/] });

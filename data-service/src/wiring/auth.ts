@@ -91,7 +91,7 @@ export async function makeAuth(
   };
 }
 
-/** The same cache, its lookups counted. */
+/** The same cache, with its lookups counted. */
 function counted<Cache extends { find(...asked: never[]): unknown }>(
   cache: Cache,
   { lookup }: CacheNotes,
@@ -139,7 +139,7 @@ export function makeIdentity(
   };
 }
 
-/** Parts that other rooms use too. */
+/** Parts that other rooms use, too. */
 export interface AuthParts {
   readonly users: ReturnType<typeof makeUserStore>;
   readonly sessions: ReturnType<typeof makeSessionStore>;
@@ -150,6 +150,6 @@ export interface AuthParts {
   readonly throttle: ReturnType<typeof makeThrottle>;
   readonly audit: AuditLog;
   readonly authenticate: RequestHandler;
-  /** What clears expired things away. */
+  /** These remove expired things. */
   readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
 }

@@ -71,7 +71,7 @@ interface JournalParts extends FollowDeps, HistoryDeps {
   readonly journalStore: JournalStore;
 }
 
-/** What records are made of. */
+/** What the record parts are built from. */
 export interface RecordSources {
   readonly config: Config;
   readonly secrets: Secrets;
@@ -80,7 +80,7 @@ export interface RecordSources {
   readonly files: FileParts;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** Undefined where the database looks after its disk itself. */
+  /** Undefined where the database watches its disk itself. */
   readonly requireSpace: RequireSpace | undefined;
 }
 
@@ -202,7 +202,7 @@ interface WriteSources {
   readonly instance: string;
 }
 
-/** Writes that are journaled and counted, as those of whoever makes them. */
+/** Writes that are journaled and counted, in the name of whoever makes them. */
 function writeParts(
   { config, store: { db, cluster } }: RecordSources,
   { store, journal, counts, instance }: WriteSources,
@@ -221,7 +221,7 @@ function writeParts(
 
 type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "rules" | "maxDepth">;
 
-/** What callers may do, from the rules in the database. */
+/** What callers may do, by the rules in the database. */
 function rightParts(
   { config, store: { db }, metrics }: RecordSources,
   { catalogs, catalogStore, changes, systemTables }: TableParts,
@@ -278,7 +278,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
   });
 }
 
-/** Sessions that a change has ended, and everything a deleted user had. */
+/** Sessions that a change has ended, and everything that belonged to a deleted user. */
 async function clearAway({ users, sessions, apiTokens }: AuthParts, userId: string): Promise<void> {
   const user = await users.findById(userId);
   await sessions.removeAllBut(userId, user?.epoch);
