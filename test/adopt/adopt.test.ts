@@ -623,7 +623,7 @@ describe("a database of ten collections as other programs leave them", () => {
       ])("says that %s parts the two, and an undo brings them together again", async (_what, different) => {
         const before = await stored();
         const change = { columns: columnsWith(table, "title", different) };
-        const why = expect.stringMatching(/go on with the field "title", .* "title_[0-9a-f]{24}"/);
+        const why = expect.stringMatching(/keep using the field "title", .* "title_[0-9a-f]{24}"/);
         const { confirmHash } = expectDestructive(await patch(change), [{ rows: 3, why }]);
         expect(await stored()).toEqual(before);
         expect((await patch(change, { confirm: String(confirmHash) })).status).toBe(200);
@@ -945,7 +945,7 @@ describe("a schema file that says where data lies", () => {
     ],
     [
       { storage: { collection: "a" }, columns: [{ name: "a", type: "int", field: "$b" }] },
-      /the field "\$b" has a name that queries can't speak of/,
+      /the field "\$b" has a name that queries can't use/,
     ],
     [
       { storage: { collection: "a", createdAt: "b" }, columns: [{ name: "a", type: "int", field: "b" }] },

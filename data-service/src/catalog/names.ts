@@ -80,8 +80,8 @@ export function collectionNameProblem(name: string, systemPrefix: string): strin
 /** What is wrong with a field of adopted documents, or undefined. */
 export function fieldProblem(field: string): string | undefined {
   if (field === "" || field.startsWith("$") || field.includes(".") || field.includes("\0"))
-    return "has a name that queries can't speak of";
-  return isOwnField(field) ? "has a name that is kept for the service's own" : undefined;
+    return "has a name that queries can't use";
+  return isOwnField(field) ? "has a name that is reserved for the service itself" : undefined;
 }
 
 /** `; did you mean "name"?` when one of the known names is similar, otherwise nothing. */

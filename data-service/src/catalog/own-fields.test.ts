@@ -11,7 +11,7 @@ const FIELDS = Object.values<OwnField>(OWN_FIELDS).map((own) =>
 
 describe("a field of the service's own", () => {
   it.each(FIELDS)("%s can be no member's, and is proposed as none", (field) => {
-    expect(fieldProblem(field)).toMatch(/kept for the service's own/);
+    expect(fieldProblem(field)).toMatch(/reserved for the service itself/);
     const fields = [field, "title"].map((name) => ({
       name,
       values: [{ type: "string", count: 20 }],

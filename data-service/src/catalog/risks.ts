@@ -174,8 +174,8 @@ function parting({ before, after }: Transition, id: string): Risk[] {
   if (before.storage.adopted !== true) return [];
   const [former, later] = [fieldOf(before, id), fieldOf(after, id)];
   const why =
-    `are documents in which other programs go on with the field "${former}", and the former values stay there; ` +
-    `from now on this would be "${later}", and neither side sees what the other writes`;
+    `are documents in which other programs keep using the field "${former}", and the former values stay there; ` +
+    `the column would be stored in "${later}" from then on, and neither side would see what the other writes`;
   return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "kept" }];
 }
 

@@ -69,7 +69,7 @@ async function answer(
   const { etag, mimetype } = meant;
   const validators = { etag, lastModified: asset.at };
   if (isOutdated(request.headers, validators))
-    throw new AppError("PRECONDITION_FAILED", "The file has another content by now; ask without If-Match.");
+    throw new AppError("PRECONDITION_FAILED", "The file has other content now; ask without If-Match.");
   const headers = {
     ...contentHeaders({ ...asset, mimetype }, asAttachment),
     ETag: etag,

@@ -80,7 +80,7 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
     "Also records that are deleted, or these alone: those that one may delete.",
   ),
   IfMatch: inHeader("If-Match", "ETags, one of which the record must still have: else 412."),
-  IfNoneMatch: inHeader("If-None-Match", "ETags of answers that are there: 304 when it would be the same."),
+  IfNoneMatch: inHeader("If-None-Match", "ETags of answers that you have: 304 if it would be the same."),
   IdempotencyKey: inHeader("Idempotency-Key", "Sent again with the same key, it makes nothing twice."),
   explain: inQuery("explain", { type: "boolean" }, "Answer how the query runs instead of what it finds."),
 };

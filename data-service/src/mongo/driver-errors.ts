@@ -114,7 +114,7 @@ function busy(cause: unknown): AppError {
 /** The refusal of something that the server has not finished. */
 function interrupted(cause: unknown): AppError {
   return unavailable(
-    "The database has broken this off, as it does while a table changes; try again.",
+    "The database interrupted this, as it may while a table is being changed; try again.",
     2,
     cause,
   );

@@ -107,8 +107,7 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
 /** @throws AppError 404 */
 function existingTable(definitions: readonly TableDefinition[], id: string): TableDefinition {
   const existing = definitions.find((each) => each.id === id);
-  if (existing === undefined)
-    throw new AppError("NOT_FOUND", "There is no such table that could be changed.");
+  if (existing === undefined) throw new AppError("NOT_FOUND", "There is no such table to change.");
   return existing;
 }
 

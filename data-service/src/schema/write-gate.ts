@@ -55,7 +55,7 @@ export class WriteGate {
     return result;
   }
 
-  /** Runs something that does not write by a catalog itself, or only through `run`: only a stop waits for it. */
+  /** Runs work that writes by no catalog, or by one through `run` alone: only a stop waits for it. */
   hold<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#track(work, Number.POSITIVE_INFINITY);
   }

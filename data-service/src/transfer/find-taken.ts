@@ -118,7 +118,7 @@ async function storedKeys(
 }
 
 function earlierText([first]: readonly string[], names: readonly string[], line: number): string {
-  if (first === SINGLETON_FIELD) return `line ${line} is the one record already that the table can hold`;
-  if (names.length === 0) return `line ${line} has a value already that this one must differ from`;
+  if (first === SINGLETON_FIELD) return `line ${line} is already the only record that the table can hold`;
+  if (names.length === 0) return `line ${line} already has a value that this one must differ from`;
   return `${names.join(", ")}: line ${line} has this value already`;
 }

@@ -952,7 +952,7 @@ describe("a unique value that is taken", () => {
         'line 1: a: a record of "pairs" with this value exists already',
       ]);
     expect(await messages(lines("2", "3"), true)).toEqual([
-      "line 2: line 1 has a value already that this one must differ from",
+      "line 2: line 1 already has a value that this one must differ from",
     ]);
   });
 });

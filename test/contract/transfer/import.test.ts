@@ -459,7 +459,7 @@ describe("a dry run", () => {
     const columns = [{ name: "name", type: "string" }];
     await makeTable(admin, { name: table, singleton: true, softDelete: true, columns });
     const two = "name\na\nb\n";
-    const second = [{ line: 3, messages: ["line 2 is the one record already that the table can hold"] }];
+    const second = [{ line: 3, messages: ["line 2 is already the only record that the table can hold"] }];
     expect(details(await root.csv(table, two, { dryRun: true })).rejected).toEqual(second);
     expect(details(await root.csv(table, two)).rejected).toEqual(second);
     expect((await root.csv(table, "name\na\n", { dryRun: true })).status).toBe(200);

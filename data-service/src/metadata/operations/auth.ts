@@ -166,7 +166,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     for: "session",
     summary: "Revoke an API token",
     parameters: [ID],
-    answers: { 200: answer(200, "It works no more.") },
+    answers: { 200: answer(200, "It no longer works.") },
     refusals: [...FORWARDED, 403, 404],
   },
 ];

@@ -34,9 +34,9 @@ export const ASSET_OPERATION: Operation = {
     inQuery("download", FLAG, "Offer it for saving."),
     inQuery("width", SIDE, "Of a picture, which is never enlarged."),
     inQuery("height", SIDE, "Of a picture."),
-    inQuery("fit", CHOICE("cover", "contain", "inside", "outside", "fill"), "How it fits both."),
+    inQuery("fit", CHOICE("cover", "contain", "inside", "outside", "fill"), "How it fits into both."),
     inQuery("format", CHOICE("jpeg", "png", "webp", "avif"), "Of a picture."),
-    inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture, but for PNG and GIF."),
+    inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture; not for PNG and GIF."),
     { name: "Range", in: "header", schema: TEXT, description: "`bytes=0-499`: a part of it (206)." },
     { $ref: "#/components/parameters/IfNoneMatch" },
     {
@@ -76,7 +76,7 @@ function withFile(table: VisibleTable, operation: Operation): Operation {
     return {
       ...operation,
       summary: "Upload a file",
-      description: "One part `file`; the others are texts. What it is, its bytes say.",
+      description: "One part `file`; the others are texts. Its bytes decide its type.",
       body: { schema: partsOf(table, "creatable") },
       bodyTypes: ["multipart/form-data"],
     };
@@ -84,7 +84,7 @@ function withFile(table: VisibleTable, operation: Operation): Operation {
   if (operation.id !== `update_${name}`) return operation;
   return {
     ...operation,
-    description: "As JSON, what is said of the file; as multipart, its content too.",
+    description: "As JSON, the facts about the file; as multipart, its content, too.",
     body: { schema: { anyOf: [ref(`${name}.update`), partsOf(table, "updatable")] } },
     bodyTypes: ["application/json", "multipart/form-data"],
   };

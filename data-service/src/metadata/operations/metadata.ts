@@ -33,7 +33,7 @@ export const METADATA_OPERATIONS: readonly Operation[] = [
     tag: ABOUT,
     for: "anyone",
     summary: "This document",
-    description: "It lists exactly what whoever asks for it may use.",
+    description: "It lists exactly what the caller may use.",
     answers: { 200: json("An OpenAPI 3.1 document.", { type: "object", required: ["openapi"] }) },
     refusals: FORWARDED,
   },
