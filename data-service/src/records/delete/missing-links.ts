@@ -1,12 +1,14 @@
-// Links that come back to records, or with them: those to records that don't exist any more are let go of.
-import type { Relation, Table } from "../../catalog/catalog.js";
+// Links that come back to records, or with them: none stays that leads to a record that doesn't exist any more.
+import { isConflict } from "@portico/shared/app-error";
+import type { Catalog, Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { idText } from "../../catalog/record-ids.js";
-import type { Document } from "../../query/lower/document.js";
+import { idsOf, idText } from "../../catalog/record-ids.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";
-import { isWaiting } from "./delete-effects.js";
+import { isWaiting, takesAlong } from "./delete-effects.js";
 import { stateCondition } from "./kept.js";
+import { Deleter } from "./run-delete.js";
 
 /** Where links lie. */
 interface Links {
@@ -18,7 +20,7 @@ interface Links {
 }
 
 /**
- * Lets go of links to records that don't exist.
+ * Ends links to records that don't exist.
  * @param ids what they may lead to, in the table `target`
  * @throws AppError 503 when it takes long until it is decided what becomes of one
  */
@@ -35,6 +37,38 @@ export async function letGoOfMissing(
     if (list) await deps.writes.takeFromList(table, field, linked, [gone]);
     else await deps.writes.moveLink(table, field, linked, null);
   }
+}
+
+/**
+ * The same for living records that are what they were again. One that goes with what it links to goes now, as its delete could
+ * not find it: without the link it would be nobody's, which may mean everybody's. Where something stands against that, its
+ * link stays, and leads nowhere.
+ */
+export async function endMissing(
+  deps: RecordDeps,
+  catalog: Catalog,
+  links: Links,
+  target: Table,
+  ids: readonly Stored[],
+): Promise<void> {
+  const { table, relation, which } = links;
+  if (!takesAlong(relation)) return letGoOfMissing(deps, links, target, ids);
+  const there = await linkable(deps, target, ids, isWaiting(relation));
+  const gone = ids.filter((id) => !there.has(idText(target, id)));
+  if (gone.length === 0) return;
+  const linked = allOf([which, { [relation.link.field]: { $in: gone } }]);
+  const living = allOf([linked, stateCondition(table, "living")]);
+  const left = await deps.store.read(table, [{ $match: living }, { $project: { _id: 1 } }]);
+  for (const id of idsOf(table, left)) {
+    const step = { table, ids: [id], linked };
+    await new Deleter(deps, catalog).takeAway(step).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+    });
+  }
+  // What its table keeps loses its link then, as with any delete.
+  if (table.deletedAt === undefined) return;
+  const kept = allOf([which, stateCondition(table, "deleted")]);
+  await letGoOfMissing(deps, { table, relation, which: kept }, target, gone);
 }
 
 /** May such a link lead to a record? @throws AppError 503 when it takes long until it is decided what becomes of it */

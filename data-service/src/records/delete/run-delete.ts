@@ -18,6 +18,7 @@ import {
   permanentIn,
   type Reach,
   stepsOf,
+  takesAlong,
 } from "./delete-effects.js";
 import { FindGoing, linksTo } from "./find-going.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
@@ -217,9 +218,13 @@ export class Deleter {
     }
   }
 
-  /** Records that can't go along, or that the caller may not take along, are left without the link. */
+  /**
+   * Records that can't go along, or that the caller may not take along, are left without the link; but never those that belong
+   * to what they link to. Without the link they would be nobody's, which may mean everybody's (a permission rule): it leads
+   * nowhere then.
+   */
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
-    if (isKept(step.table, this.#reach)) return;
+    if (isKept(step.table, this.#reach) || takesAlong(relation)) return;
     await this.#setNull(owner, relation.link.field, { ...which, ...linksTo({ relation }, step) });
   }
 

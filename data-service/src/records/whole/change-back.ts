@@ -7,8 +7,8 @@ import { asStored } from "../../query/as-read.js";
 import { allOf } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { refuseContended, untilStill } from "../../until-still.js";
-import { isBound } from "../delete/delete-effects.js";
-import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
+import { isBound, takesAlong } from "../delete/delete-effects.js";
+import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
@@ -38,7 +38,9 @@ export async function changeBack(
   for (const relation of table.relations.values()) {
     if (relation.link.on !== "self") continue;
     const links = { table, relation, which: { _id: id } };
-    await letGoOfMissing(deps, links, targetOf(catalog, relation), linksIn(set[relation.link.field]));
+    const target = targetOf(catalog, relation);
+    const kept = needed.flatMap((to) => (takesAlong(relation) && to.table === target.id ? [to.id] : []));
+    await endMissing(deps, catalog, links, target, [...linksIn(set[relation.link.field]), ...kept]);
   }
   return needed;
 }
@@ -80,7 +82,7 @@ async function changeBackAsItIs(
     );
     return written !== undefined && linkedBy(catalog, now, staying);
   };
-  const lost = await lostLinks(deps, catalog, table, former);
+  const lost = await lostLinks(deps, catalog, table, former, now);
   const left = withoutLinks(former, lost);
   const links = singleLinks(table).filter(
     ({ link: { field } }) => field in left.set && isUnique(table, field),
@@ -101,17 +103,19 @@ function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promis
   };
 }
 
-/** Required links whose former records don't exist any more: the present link is better than none. */
+/** Bound links whose former records don't exist any more: the present link is better than none. */
 async function lostLinks(
   deps: RecordDeps,
   catalog: Catalog,
   table: Table,
   { set }: FieldChange,
+  now: StoredRecord,
 ): Promise<readonly Relation[]> {
   const lost: Relation[] = [];
-  for (const relation of singleLinks(table)) {
-    const former = set[relation.link.field];
-    if (!relation.required || former === undefined) continue;
+  for (const relation of singleLinks(table).filter(isBound)) {
+    const { field } = relation.link;
+    const former = set[field];
+    if (former === undefined || (now[field] ?? null) === null) continue;
     if (!(await isLinkable(deps, relation, targetOf(catalog, relation), asStored(former))))
       lost.push(relation);
   }

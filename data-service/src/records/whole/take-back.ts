@@ -26,7 +26,7 @@ import {
 } from "../delete/delete-effects.js";
 import { FindGoing } from "../delete/find-going.js";
 import { stateCondition } from "../delete/kept.js";
-import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
+import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { Deleter } from "../delete/run-delete.js";
 import { linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -51,7 +51,7 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
-      else await linkBack(deps, table, tableById(catalog, step.to.table), step);
+      else await linkBack(deps, catalog, table, tableById(catalog, step.to.table), step);
     };
     await back().catch(async (error: unknown) => {
       requireTaken(deps, table, step, error);
@@ -177,7 +177,13 @@ async function keepOthers(
   }
 }
 
-async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: LinkedStep): Promise<void> {
+async function linkBack(
+  deps: Deps,
+  catalog: Catalog,
+  table: Table,
+  owner: Table | undefined,
+  step: LinkedStep,
+): Promise<void> {
   const { writes } = deps;
   const relation = relationIn(table, step.field);
   // All of it went with its relation, or with the table that this leads to.
@@ -194,7 +200,7 @@ async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step
   } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
   // Other links to it are seen to by the delete itself, which waits for ours to go.
   const ours = { _id: { $in: idsOf([...gained, ...lost]) } };
-  await letGoOfMissing(deps, { table, relation, which: ours }, owner, links);
+  await endMissing(deps, catalog, { table, relation, which: ours }, owner, links);
   if (refused.length > 0) throw refused[0];
 }
 
@@ -239,8 +245,9 @@ async function giveBack(
         else await move([id], null, null);
       }
     };
-    if (relation.required && before !== null && !(await isLinkable(deps, relation, owner, before))) {
-      // The link that they have is better than none.
+    const mustStay = isBound(relation) && link !== null && before !== null;
+    if (mustStay && !(await isLinkable(deps, relation, owner, before))) {
+      // The link that they have is better than one that leads nowhere.
       refused.push(new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`));
       continue;
     }

@@ -66,6 +66,7 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   const { maker, table } = tree;
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
+  deps.ruleHooks.refuseNested(table, catalog, body);
   checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
@@ -147,6 +148,7 @@ export async function checkUpdate(
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
+    deps.ruleHooks.refuseNested(table, catalog, body);
     if (tree === undefined || !isObject(body)) alternativesFor(context, body);
     else checkTree(tree.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
   });
