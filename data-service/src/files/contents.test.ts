@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { makeLogger } from "@portico/shared/logger";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { away } from "../mongo/driver-errors.js";
 import type { ContentStore } from "./content-store.js";
 import { Contents } from "./contents.js";
 
@@ -149,6 +150,35 @@ describe("a content that nobody has spoken for, for as long as a lease", () => {
     aLeaseLater();
     await instance().sweep();
     expect([[...stored], await notes()]).toEqual([[key], 0]);
+  });
+});
+
+describe("where a write was not answered that can still be done", () => {
+  const unanswered = away(new Error("the connection is closed"));
+  const twoLeasesLater = async (): Promise<void> => {
+    for (let sweeps = 0; sweeps < 2; sweeps += 1) {
+      aLeaseLater();
+      await contents.sweep();
+    }
+  };
+
+  it("the former bytes stay until it is, or is not", async () => {
+    const [replaced, kept] = [await file(), await file()];
+    const failure = contents.letGo([replaced, kept], () => Promise.reject(unanswered));
+    await expect(failure).rejects.toBe(unanswered);
+    expect([stored.size, await notes()]).toEqual([2, 2]);
+    await records().deleteMany({ _contentKey: replaced });
+    await twoLeasesLater();
+    expect([[...stored], await notes()]).toEqual([[kept], 0]);
+  });
+
+  it("the new bytes stay for the record that comes to name them", async () => {
+    const [named, unnamed] = await Promise.all([1, 2].map(() => contents.write((async function* () {})())));
+    for (const key of [named, unnamed]) await contents.giveUp(String(key), unanswered);
+    expect([stored.size, await notes()]).toEqual([2, 2]);
+    await records().insertOne({ _contentKey: named });
+    await twoLeasesLater();
+    expect([[...stored], await notes()]).toEqual([[named], 0]);
   });
 });
 

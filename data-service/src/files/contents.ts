@@ -6,6 +6,7 @@ import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import pLimit from "p-limit";
 import type { ContentLedger } from "../mongo/content-ledger.js";
+import { mayStillBeDone } from "../records/whole/uncertain.js";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 
@@ -81,16 +82,29 @@ export class Contents {
   }
 
   /**
-   * Runs work that may leave contents unused, then removes those that no record names any more.
+   * What was to make a record name it has failed. If that may still be done, the sweep finds out: it decides two leases later.
+   */
+  async giveUp(key: string, error: unknown): Promise<void> {
+    if (mayStillBeDone(error)) this.#own.delete(key);
+    else await this.discard(key);
+  }
+
+  /**
+   * Runs work that may leave contents unused, then removes those that no record names any more. If nobody knows whether it
+   * was done, that is left to the sweep.
    * @param keys the contents that the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
     const by = new ObjectId().toHexString();
     await this.#open(by, keys);
+    let isKnown = true;
     try {
       return await act();
+    } catch (error) {
+      isKnown = !mayStillBeDone(error);
+      throw error;
     } finally {
-      await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key, by));
+      if (isKnown) await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key, by));
       this.#own.delete(by);
     }
   }

@@ -68,7 +68,7 @@ async function presentAt(request: Request): Promise<Principal> {
   return principalOf(request);
 }
 
-/** Runs the work that makes a record name the content; if it fails, the bytes are removed. */
+/** Runs the work that makes a record name the content; if it fails, the bytes are removed, or left to the sweep. */
 async function recording<Result>(
   { contents }: FileDeps,
   { key }: Received,
@@ -79,7 +79,7 @@ async function recording<Result>(
     await contents.settle(key);
     return result;
   } catch (error) {
-    await contents.discard(key);
+    await contents.giveUp(key, error);
     throw error;
   }
 }

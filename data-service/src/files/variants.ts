@@ -86,7 +86,7 @@ async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): P
     await contents.claim(variant.key);
     return await ledger.addVariant(variant, clock.now());
   } catch (error) {
-    await contents.discard(variant.key);
+    await contents.giveUp(variant.key, error);
     throw error;
   }
 }

@@ -108,6 +108,12 @@ export class UnfinishedStore {
     return matchedCount === 1;
   }
 
+  /** Leaves a note to whoever looks from then on. @returns false when somebody has taken this process for dead */
+  async leave({ id, instance }: Pick<Unfinished, "id" | "instance">, at: Date): Promise<boolean> {
+    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, { $set: { at } });
+    return matchedCount === 1;
+  }
+
   /** Removes a note that has ended, or if something else says that the writes are complete. */
   async forget({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<void> {
     await this.#unfinished.deleteOne({ _id: id, instance });

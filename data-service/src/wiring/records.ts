@@ -44,6 +44,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { recordReader } from "../records/record-reader.js";
 import { makeRuleHooks } from "../records/rule-hooks.js";
 import { makeUserHooks } from "../records/user-hooks.js";
+import { areDone } from "../records/whole/are-done.js";
 import { takeBack } from "../records/whole/take-back.js";
 import { Unfinished } from "../records/whole/unfinished.js";
 import { makeSealer } from "../records/write/seal.js";
@@ -114,6 +115,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       clock,
       logger,
       takeBack: (steps) => takeBack(parts, steps),
+      areDone: (steps) => areDone(parts, steps),
     }),
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },

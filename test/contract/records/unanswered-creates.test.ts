@@ -4,6 +4,7 @@ import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, isCommand } from "../../support/command-proxy.js";
+import { upload } from "../../support/files.js";
 import { until } from "../../support/wait.js";
 import { makeTable } from "./make.js";
 
@@ -73,6 +74,24 @@ describe("a write of one record that the database did and did not answer", () =>
     const { status, body } = await admin.post("/ships", { name: "Ulysses" });
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Ulysses")]).toEqual([503, { uncertain: true }, 1]);
+  }, 60_000);
+
+  it("says so for a create that is not there, as it may be under way", async () => {
+    proxy.decide((command) => (isWrite(command) && command.includes("Dutchman") ? "lost" : "pass"));
+    const { status, body } = await admin.post("/ships", { name: "Dutchman" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Dutchman")]).toEqual([503, { uncertain: true }, 0]);
+  }, 60_000);
+
+  it("keeps the bytes of a file whose record may still come to name them", async () => {
+    proxy.decide((command) => (isWrite(command) && command.includes("logbook.txt") ? "lost" : "pass"));
+    const { status, body } = await upload(admin, "log", "logbook.txt");
+    proxy.decide(() => "pass");
+    expect([status, body.error.details]).toEqual([503, { uncertain: true }]);
+    const kept = ["svc_file", "_content.files", "_content_pending"].map((name) =>
+      db.collection(name).countDocuments(),
+    );
+    expect(await Promise.all(kept)).toEqual([0, 1, 1]);
   }, 60_000);
 
   it("takes a create back where it can, and then says that nothing is there", async () => {

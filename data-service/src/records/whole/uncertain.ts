@@ -1,4 +1,4 @@
-// The refusal of a write of which nobody knows whether it was done.
+// Writes of which nobody knows whether they were done, and the refusal that says so.
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 
@@ -7,6 +7,14 @@ export function uncertain(cause: unknown): AppError {
   const { code, headers } = unavailable("", 2);
   const message = "The database did not say whether this was written; check before you send it again.";
   return new AppError(code, { message, headers, cause, details: { uncertain: true } });
+}
+
+/**
+ * May the write that failed still be done? A command whose answer was lost can be under way for a while, so a look right after
+ * it, over another connection, proves nothing.
+ */
+export function mayStillBeDone(error: unknown): boolean {
+  return isUnanswered(error) || (error instanceof AppError && error.details?.uncertain === true);
 }
 
 /** For a failed write that nobody takes back. @throws AppError 503 `uncertain` if it may have been done, else the error */

@@ -2,12 +2,14 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
+import { away as databaseAway } from "../../mongo/driver-errors.js";
 import type { Unfinished as Note } from "../../mongo/unfinished-store.js";
 import type { UndoStep } from "./undo.js";
 import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
 
 const step = (table: string): UndoStep => ({ kind: "made", table, ids: [1] });
 const refusal = new AppError("CONFLICT", "no c");
+const unanswered = databaseAway(new Error("the connection is closed"));
 
 /** Of a request with an Idempotency-Key. */
 const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
@@ -19,6 +21,7 @@ function world() {
   /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
   const lost: ("answer" | "process")[] = [];
   const away = { isAway: false };
+  const there = { areDone: true };
   const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
     kept.get(id.toHexString())?.instance === instance;
   const notes: UnfinishedDeps["notes"] = {
@@ -37,6 +40,12 @@ function world() {
       if (what === undefined) return true;
       if (what === "process") return new Promise(() => undefined);
       throw new Error("the answer is lost");
+    },
+    leave: async (note, at) => {
+      const former = kept.get(note.id.toHexString());
+      if (former === undefined || !same(note)) return false;
+      kept.set(note.id.toHexString(), { ...former, at });
+      return true;
     },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
     all: async () => [...kept.values()],
@@ -59,8 +68,9 @@ function world() {
         if (away.isAway) throw new Error("the database is away");
         back.push(...steps.toReversed().map(({ table }) => table));
       },
+      areDone: async () => there.areDone,
     });
-  return { kept, back, lost, away, unfinished };
+  return { kept, back, lost, away, there, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -82,6 +92,36 @@ describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
     });
     await expect(failing).rejects.toBe(refusal);
     expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+});
+
+describe("a write that was not answered", () => {
+  it.each([
+    ["may be made yet where it is not there", false, { uncertain: true }],
+    ["is taken back where it is there", true, undefined],
+  ])("%s", async (_what, areDone, details) => {
+    const { back, there, unfinished } = world();
+    there.areDone = areDone;
+    const failing = unfinished("one").orUndo(async (log) => {
+      await log.note(step("a"));
+      throw unanswered;
+    });
+    await expect(failing).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE", details });
+    expect(back).toEqual(["a"]);
+  });
+
+  it("of several is looked for once more two minutes later", async () => {
+    const { kept, back, unfinished } = world();
+    const one = unfinished("one");
+    const failing = one.wholly(async (log) => {
+      await log.note(step("a"));
+      throw unanswered;
+    });
+    await expect(failing).rejects.toBe(unanswered);
+    expect([back, [...kept.values()].map(({ at }) => at.getTime())]).toEqual([["a"], [120_000]]);
+    const isDue = async ({ at }: Pick<Note, "at">): Promise<boolean> => at.getTime() <= 120_000;
+    expect(await unfinished("other").repair(isDue)).toBe(1);
+    expect(back).toEqual(["a", "a"]);
   });
 });
 

@@ -9,11 +9,14 @@ import { ObjectId } from "bson";
 import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
-import { throwUnanswered, uncertain } from "./uncertain.js";
+import { mayStillBeDone, throwUnanswered, uncertain } from "./uncertain.js";
 import type { UndoLog, UndoStep } from "./undo.js";
 
 export interface UnfinishedDeps {
-  readonly notes: Pick<UnfinishedStore, "begin" | "add" | "end" | "forget" | "all" | "ofOnce" | "take">;
+  readonly notes: Pick<
+    UnfinishedStore,
+    "begin" | "add" | "end" | "leave" | "forget" | "all" | "ofOnce" | "take"
+  >;
   readonly once: Pick<OnceStore, "find" | "takeOver" | "remove">;
   /** Names this process. */
   readonly instance: string;
@@ -21,6 +24,8 @@ export interface UnfinishedDeps {
   readonly logger: Logger;
   /** Takes steps back, the last first. */
   readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
+  /** Is all there that the steps speak of? */
+  readonly areDone: (steps: readonly UndoStep[]) => Promise<boolean>;
 }
 
 /** How long a request keeps telling the database that it is whole before it gives up, and how often it does. */
@@ -28,6 +33,8 @@ const ASKED_AGAIN_MS = 5_000;
 const LOOK_MS = 100;
 /** How often it goes on doing so when nobody waits for the answer any more. */
 const LATER_MS = 1_000;
+/** What may still be done, as its answer was lost, is done by then: a command is not under way for longer. */
+const SECOND_LOOK_MS = 120_000;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
@@ -49,12 +56,20 @@ export class Unfinished {
     try {
       return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
-      await this.#deps.takeBack(steps).catch((err: unknown) => {
+      const isKnown = await this.#takenBack(steps, error).catch((err: unknown) => {
         throw uncertain(err);
       });
-      if (steps.length === 0) throwUnanswered(error);
+      if (!isKnown) throwUnanswered(error);
       throw error;
     }
+  }
+
+  /** @returns whether all of it was there: what was not may still come, where the answer was lost */
+  async #takenBack(steps: readonly UndoStep[], error: unknown): Promise<boolean> {
+    const { areDone, takeBack } = this.#deps;
+    const isKnown = !mayStillBeDone(error) || (steps.length > 0 && (await areDone(steps).catch(() => false)));
+    await takeBack(steps);
+    return isKnown;
   }
 
   /**
@@ -73,8 +88,8 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes } = this.#deps;
     const steps: UndoStep[] = [];
-    const undo = (): Promise<boolean> =>
-      this.#undo(note, steps).catch((cause: unknown) => {
+    const undo = (isOver = true): Promise<boolean> =>
+      this.#undo(note, steps, isOver).catch((cause: unknown) => {
         throw undoneLater(cause, turn !== undefined);
       });
     let isNoted = false;
@@ -90,7 +105,7 @@ export class Unfinished {
     };
     const result = await writes(log).catch(async (error: unknown) => {
       // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
-      throw isNoted && !(await undo()) ? tookTooLong() : error;
+      throw isNoted && !(await undo(!mayStillBeDone(error))) ? tookTooLong() : error;
     });
     // If this fails, this process can't tell whether the request is whole: the note tells whoever looks.
     const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
@@ -132,10 +147,15 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  /** @returns false when another process has taken this one for dead, and took it back as well */
-  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<boolean> {
-    await this.#deps.takeBack(steps);
-    const isOurs = await this.#deps.notes.end(note);
+  /**
+   * @param isOver none of it can still be done; else the note stays for a second look
+   * @returns false when somebody has taken this process for dead, and took it back as well
+   */
+  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[], isOver: boolean): Promise<boolean> {
+    const { notes, clock, takeBack } = this.#deps;
+    await takeBack(steps);
+    if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + SECOND_LOOK_MS));
+    const isOurs = await notes.end(note);
     this.#forget(note);
     return isOurs;
   }
@@ -191,7 +211,8 @@ export class Unfinished {
       await notes.forget(note);
       return false;
     }
-    await this.#undo(note, note.steps);
+    // One that is left for a second look, and whose key has come again before that.
+    await this.#undo(note, note.steps, left.at <= clock.now());
     // The key is free again: sending it again starts afresh.
     if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
     return true;
