@@ -3,7 +3,7 @@ import type { Request, Response } from "express";
 import { requireField } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idsOf, idText } from "../catalog/record-ids.js";
-import { principalOf } from "../http/authenticate.js";
+import { callerOf, principalOf } from "../http/authenticate.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
@@ -58,7 +58,9 @@ async function createUsers(deps: Deps, table: string, request: Request, response
 async function updateUser(deps: Deps, table: string, request: Request, response: Response): Promise<void> {
   const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
   const [id, expected] = [String(request.params.id), expectedVersions(request.get("If-Match"))];
-  const wanted = { principal: principalOf(request), table, id, parameters, body: body(request), expected };
+  const caller = callerOf(request);
+  const asked = { principal: caller.principal, caller, table, id };
+  const wanted = { ...asked, parameters, body: body(request), expected };
   const user = await update(deps, { ...wanted, compared: COMPARED });
   const by = actorOf(request);
   const events = (user.change === undefined ? [] : accountEvents(user.change)).map(({ event, details }) => ({
@@ -73,7 +75,8 @@ async function updateUser(deps: Deps, table: string, request: Request, response:
 async function removeUser(deps: Deps, table: string, request: Request, response: Response): Promise<void> {
   readParameters(searchOf(request), []);
   const [id, expected] = [String(request.params.id), expectedVersions(request.get("If-Match"))];
-  await remove(deps, { principal: principalOf(request), table, id, expected });
+  const caller = callerOf(request);
+  await remove(deps, { principal: caller.principal, caller, table, id, expected });
   await record(deps, request, [{ event: "user.deleted", userId: id, details: actorOf(request) }]);
   respond(response, 200);
 }

@@ -2,7 +2,7 @@
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
-import { principalOf, renewPrincipal } from "../http/authenticate.js";
+import { callerOf, principalOf, renewPrincipal } from "../http/authenticate.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import type { StampValues } from "../records/body/write-plan.js";
@@ -33,7 +33,8 @@ export async function upload(deps: FileDeps, { request, response, parameters }: 
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
     const values = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
-    return create(deps, { principal, table: files, parameters, body: parts, stamp: { values } });
+    const asked = { principal, caller: callerOf(request), table: files };
+    return create(deps, { ...asked, parameters, body: parts, stamp: { values } });
   });
 }
 
@@ -46,7 +47,7 @@ export async function replace(
   idText: string,
   { request, response, parameters }: Exchange,
 ): Promise<Versioned> {
-  const asked = { table: deps.fileTables.files, id: idText };
+  const asked = { caller: callerOf(request), table: deps.fileTables.files, id: idText };
   const id = await requireRecord(deps, { ...asked, principal: principalOf(request) }, "update", CONTENT);
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {

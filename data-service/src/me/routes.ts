@@ -4,7 +4,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { auditFacts } from "../auth/client-facts.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { sessionUserOf, signedInUserOf } from "../http/authenticate.js";
+import { callerOf, sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondWithRecord } from "../http/respond.js";
@@ -50,7 +50,8 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
       // A wrong `fields` is refused before anything changes.
       await readMe(request, principal);
       const expected = expectedVersions(request.get("If-Match"));
-      const change = () => updateMe(deps, principal, users, body(request), auditFacts(request), expected);
+      const me = { principal, caller: callerOf(request) };
+      const change = () => updateMe(deps, me, users, body(request), auditFacts(request), expected);
       await deps.gate.run(change);
       respondWithRecord(response, 200, await readChanged(request, principal));
     })

@@ -17,6 +17,7 @@ import { planColumns } from "../records/body/write-plan.js";
 import { heldBy } from "../records/delete/leaving.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import type { TableCall } from "../records/request.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, notAtVersion } from "../records/version.js";
 import { type RecordChange, runUpdate } from "../records/write/run-update.js";
@@ -32,6 +33,11 @@ export interface UpdateMeDeps {
   readonly audit: Audit;
 }
 
+/** Who is signed in, and what asks again whether they still are. */
+export interface Me extends Pick<TableCall, "caller"> {
+  readonly principal: SignedIn;
+}
+
 /** Only root admins decide what a user is and may do. */
 const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
 
@@ -44,13 +50,13 @@ const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
  */
 export async function updateMe(
   given: UpdateMeDeps & RecordDeps,
-  principal: SignedIn,
+  { principal, caller }: Me,
   usersTable: string,
   body: Json,
   client: ClientFacts,
   expected: Expected,
 ): Promise<void> {
-  const deps = actingFor(given, principal);
+  const deps = actingFor(given, principal, caller);
   const { table, checked, freeOf } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, usersTable);
     return { table: found, checked: checkOwn(body, found, catalog), freeOf: heldBy(catalog, found) };

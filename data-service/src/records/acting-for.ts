@@ -1,7 +1,10 @@
 // Who writes are made for: the journal of changes names them.
+
+import { AppError } from "@portico/shared/app-error";
 import type { Actor } from "../journal/entry.js";
 import type { Principal } from "../principal.js";
 import type { CountedWrites } from "./derived/counted-writes.js";
+import type { TableCall } from "./request.js";
 
 /** All writes of records that may change links, or that others may follow, go through these. */
 export interface Writes {
@@ -15,11 +18,31 @@ export type WritesOf = (actor: Actor) => Writes;
 /** The service itself: repairs, and what is taken back. */
 export const NOBODY: Actor = { userId: null };
 
-/** The same dependencies with writes that are the caller's. Called once, at the start of each request that writes. */
+/** Asks who a request comes from right before it writes, as it may have waited for others. */
+export interface AskingCaller {
+  /** Costs nothing in the first seconds of a request. @throws AppError 401 when they have left, 403 when they are another */
+  readonly requireCaller: () => Promise<void>;
+}
+
+/**
+ * The same dependencies with writes that are the caller's. Called once, at the start of each request that writes.
+ * @param caller whoever may leave or lose a right while the request waits; without one nobody does
+ */
 export function actingFor<Deps extends { readonly writesOf: WritesOf }>(
   deps: Deps,
   principal: Principal,
-): Deps & Writes {
+  caller?: TableCall["caller"],
+): Deps & Writes & AskingCaller {
   const actor = principal.kind === "user" ? { userId: principal.userId } : NOBODY;
-  return { ...deps, ...deps.writesOf(actor) };
+  const requireCaller = async (): Promise<void> => {
+    const now = (await caller?.now()) ?? principal;
+    if (!isAsBefore(principal, now))
+      throw new AppError("FORBIDDEN", "What you may do has changed since this request began; send it again.");
+  };
+  return { ...deps, ...deps.writesOf(actor), requireCaller };
+}
+
+function isAsBefore(before: Principal, now: Principal): boolean {
+  if (before.kind === "anonymous" || now.kind === "anonymous") return before.kind === now.kind;
+  return before.roleId === now.roleId && before.isRootAdmin === now.isRootAdmin;
 }

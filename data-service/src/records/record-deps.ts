@@ -11,7 +11,7 @@ import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { UnderWay } from "../under-way.js";
-import type { Writes, WritesOf } from "./acting-for.js";
+import type { AskingCaller, Writes, WritesOf } from "./acting-for.js";
 import type { PlanKind } from "./read/plan-kind.js";
 import type { SeenQueries } from "./read/seen-queries.js";
 import type { RuleHooks } from "./rule-hooks.js";
@@ -21,7 +21,7 @@ import type { OnceDeps } from "./write/once.js";
 import type { Sealer } from "./write/seal.js";
 
 /** Its writes are nobody's until `actingFor` says whose they are. */
-export interface RecordDeps extends Writes {
+export interface RecordDeps extends Writes, AskingCaller {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
   readonly writesOf: WritesOf;

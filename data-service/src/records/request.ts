@@ -1,5 +1,6 @@
 // What a request is about: who asks, for which table, for which of its records, in which shape.
 import type { Catalog } from "../catalog/catalog.js";
+import type { LastingCaller } from "../http/lasting-caller.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
@@ -7,6 +8,8 @@ import type { Parameters } from "../query/parameters.js";
 /** Who asks, and the table that the path names. */
 export interface TableCall {
   readonly principal: Principal;
+  /** Asked again before a write that had to wait: who it comes from may have left, or be less by then. */
+  readonly caller?: Pick<LastingCaller, "now">;
   readonly table: string;
 }
 

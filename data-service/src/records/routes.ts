@@ -96,7 +96,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
 /** The record that the path names, and who asks for it. */
 function recordOf(request: Request): RecordCall {
   const { table, id } = request.params;
-  return { principal: principalOf(request), table: String(table), id: String(id) };
+  const caller = callerOf(request);
+  return { principal: caller.principal, caller, table: String(table), id: String(id) };
 }
 
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {

@@ -3,9 +3,9 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import type { Principal } from "../principal.js";
 import { findTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import type { TableCall } from "../records/request.js";
 import { checkBatch, type JudgedCreates, tryBatch } from "../records/write/create-batch.js";
 import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
 import type { Row } from "./rows.js";
@@ -17,10 +17,7 @@ export interface Rejected {
 }
 
 /** Who writes records, and where. */
-export interface Target {
-  readonly principal: Principal;
-  readonly table: string;
-}
+export type Target = TableCall;
 
 /** Will a record of the file have this id by the time the row is written? */
 type IsComing = (id: Stored) => boolean;

@@ -95,7 +95,7 @@ async function importTarget(
       throw new AppError("BAD_REQUEST", `"${table.name}" is a table of Portico itself and takes no import.`);
     return table;
   });
-  return { target: { principal, table: name }, into };
+  return { target: { principal, caller, table: name }, into };
 }
 
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {

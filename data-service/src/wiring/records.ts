@@ -106,6 +106,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     ...journal,
     ...writeParts(from, { store, journal: journal.journal, counts, instance }),
     ...rightParts(from, tables, recordReader({ catalogs, store })),
+    requireCaller: async () => undefined,
     fileHooks: fileHooks(from, store),
     userHooks: userHooks(from),
     unfinished: new Unfinished({

@@ -53,7 +53,7 @@ export async function endMissing(
 ): Promise<void> {
   const { table, relation, which } = links;
   if (!takesAlong(relation)) return letGoOfMissing(deps, links, target, ids);
-  const there = await linkable(deps, target, ids, isWaiting(relation));
+  const there = await linkable(deps, target, ids, { waits: isWaiting(relation) });
   const gone = ids.filter((id) => !there.has(idText(target, id)));
   if (gone.length === 0) return;
   const linked = allOf([which, { [relation.link.field]: { $in: gone } }]);

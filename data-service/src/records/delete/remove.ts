@@ -33,7 +33,7 @@ export interface RemoveRequest extends RecordCall {
 
 /** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
 export async function remove(given: RecordDeps, request: RemoveRequest): Promise<void> {
-  await writing(given, request.principal, (deps, rights) => removeSettled(deps, rights, request));
+  await writing(given, request, (deps, rights) => removeSettled(deps, rights, request));
 }
 
 async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRequest): Promise<void> {

@@ -20,7 +20,7 @@ import { runRestore } from "./run-restore.js";
  * @throws AppError 401, 403, 404, 409 when another has its unique value by now, or a record that it needs is deleted
  */
 export async function restore(given: RecordDeps, request: RecordRequest): Promise<Versioned> {
-  return writing(given, request.principal, async (deps, rights) => {
+  return writing(given, request, async (deps, rights) => {
     const catalog = await deps.catalogs.refresh();
     const table = findTable(catalog, request.table);
     rights.require(catalog, table, "delete");

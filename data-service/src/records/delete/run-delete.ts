@@ -52,6 +52,7 @@ export class Deleter {
     const { store, userHooks } = this.#deps;
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
     const done = await userHooks.changing(table, id, null, async (also) => {
+      await this.#deps.requireCaller();
       const first = { table, ids: [id] };
       const both = allOf([condition, also]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { condition: both });

@@ -45,6 +45,7 @@ export async function runRestore(
   // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
+  await deps.requireCaller();
   await deps.unfinished.orUndo(async (log) => {
     // A delete that began earlier and is not through has no claim to the record any more; one that begins after this has.
     if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);

@@ -1,6 +1,6 @@
 // POST /{table}: what the request says -> create.
 import type { Request } from "express";
-import { principalOf } from "../../http/authenticate.js";
+import { callerOf } from "../../http/authenticate.js";
 import { body, searchOf } from "../../http/request-parts.js";
 import { readParameters, SHAPE_PARAMETERS } from "../../query/parameters.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -10,9 +10,10 @@ import { onceKey } from "./once.js";
 /** Makes what a POST of records asks for. */
 export async function createAsked(deps: RecordDeps, request: Request): Promise<Created> {
   const table = String(request.params.table);
-  const [principal, search] = [principalOf(request), searchOf(request)];
+  const [caller, search] = [callerOf(request), searchOf(request)];
+  const { principal } = caller;
   const parameters = readParameters(search, SHAPE_PARAMETERS);
   const asked = [table, search, body(request)];
   const key = onceKey(request.get("Idempotency-Key"), principal, asked, deps.once.digest);
-  return create(deps, { principal, table, parameters, body: body(request), key });
+  return create(deps, { principal, caller, table, parameters, body: body(request), key });
 }

@@ -24,7 +24,7 @@ export async function createBatch(
   call: TableCall,
   bodies: readonly Json[],
 ): Promise<void> {
-  await writing(given, call.principal, async (deps, rights) => {
+  await writing(given, call, async (deps, rights) => {
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
     const pathOf = pathIn(bodies);
     const plans = await judgeCreates(deps, bound, { pathOf });
@@ -50,7 +50,7 @@ export interface JudgedCreates {
 
 /** Refuses bodies whose values are wrong, whatever the rules' checks and the database would say. Writes nothing. */
 export async function checkBatch(given: RecordDeps, call: TableCall, bodies: readonly Json[]): Promise<void> {
-  await writing(given, call.principal, async (deps, rights) => {
+  await writing(given, call, async (deps, rights) => {
     await bindCreates(deps, rights, importOf(call, bodies));
   });
 }
@@ -65,7 +65,7 @@ export async function tryBatch(
   bodies: readonly Json[],
   isComing: (id: Stored) => boolean,
 ): Promise<JudgedCreates> {
-  return writing(given, call.principal, async (deps, rights) => {
+  return writing(given, call, async (deps, rights) => {
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
     const plans = await judgeCreates(deps, bound, {
       pathOf: pathIn(bodies),

@@ -39,7 +39,7 @@ export interface CreateRequest extends TableRequest {
 
 /** Creates one record, or all records of a list, or none. @returns them in the asked shape */
 export async function create(given: RecordDeps, request: CreateRequest): Promise<Created> {
-  return writing(given, request.principal, async (deps, rights) => {
+  return writing(given, request, async (deps, rights) => {
     const tree = await treeOf(deps, rights, request);
     return tree === undefined ? createFlat(deps, rights, request) : createTrees(deps, rights, tree, request);
   });

@@ -49,11 +49,11 @@ type Act = (principal: Principal, id: string, stillMatching: StillMatching) => P
  * changed; the first record's refusal
  */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
-  const { table } = request;
+  const { table, caller } = request;
   await checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
   const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
   const change: Act = async (principal, id, stillMatching) => {
-    await update(deps, { principal, table, id, body, parameters: ONLY_ID, stillMatching });
+    await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
   };
   return forEach(deps, request, { done: "changed", mostMatched }, change);
 }
@@ -69,13 +69,13 @@ export async function removeMany(
   permanent: boolean,
   removeOne = remove,
 ): Promise<Many> {
-  const { table, parameters } = request;
+  const { table, parameters, caller } = request;
   await checkRemove(deps, callOf(request), permanent);
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
   return forEach(deps, request, { done: "deleted" }, (principal, id, stillMatching) =>
-    removeOne(deps, { principal, table, id, permanent, stillMatching }),
+    removeOne(deps, { principal, caller, table, id, permanent, stillMatching }),
   );
 }
 

@@ -57,6 +57,7 @@ async function runCreate(
   log: UndoLog,
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
+  await deps.requireCaller();
   await insertNoted(deps, table, plans, documents, log);
   const moved: MovedRecords[] = [];
   for (const [at, { foreign }] of plans.entries())

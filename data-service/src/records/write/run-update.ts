@@ -71,6 +71,7 @@ export async function runUpdate(
 async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
   const { table, id, plan } = wanted;
   const { foreign } = plan;
+  await deps.requireCaller();
   const change = await ownChange(deps, wanted);
   for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
   const done = await writeOwn(deps, wanted, change, log);

@@ -55,7 +55,7 @@ export interface UpdatedRecord extends Versioned {
 
 /** Changes the named members of one record. @returns it in the asked shape */
 export async function update(given: RecordDeps, request: UpdateRequest): Promise<UpdatedRecord> {
-  return writing(given, request.principal, (deps, rights) => updateWhole(deps, rights, request));
+  return writing(given, request, (deps, rights) => updateWhole(deps, rights, request));
 }
 
 /** Changes a record with all that its body brings along. */
