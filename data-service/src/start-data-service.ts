@@ -20,6 +20,7 @@ import { startSearchFiller } from "./records/derived/search-filler.js";
 import { repairUnfinished } from "./records/whole/repair-unfinished.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { isDead, type Noted } from "./schema/dead-instances.js";
+import { removeHalfMade } from "./schema/make-table.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const COUNT_REPAIR_EVERY_MS = 5_000;
@@ -90,7 +91,10 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
     repeat(
       MAKING_REPAIR_EVERY_MS,
       "tables whose making was interrupted were not finished",
-      oneAtATime(() => finishInterrupted(records, isLeft)),
+      oneAtATime(async () => {
+        await finishInterrupted(records, isLeft);
+        await removeHalfMade(records, isLeft);
+      }),
     ),
     // Repairing a number that others keep changing takes a while, and two repairs at once would only get in each other's
     // way.

@@ -4,6 +4,7 @@ import type { Collection, Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
+import type { Noted } from "../schema/dead-instances.js";
 import type { ChangeDocument } from "./change-store.js";
 
 /** A definition as stored: the record that `svc_table` shows, plus our own fields. */
@@ -18,6 +19,8 @@ export interface TableDocument extends Omit<TableDefinition, "id"> {
   [VERSION_FIELD]?: number;
   /** How far the latest change is, or how it ended. */
   change?: ChangeProgress;
+  /** Who made it without members, to give it those next. Of a table that has been changed since it says nothing. */
+  halfMadeBy?: Noted;
 }
 
 /** What `svc_table` shows about a change. */

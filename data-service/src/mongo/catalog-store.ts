@@ -28,6 +28,11 @@ export interface Making {
   readonly maker: Noted;
 }
 
+/** A table that is there and is as its maker published it, who has not done yet. */
+export interface HalfMade extends Pick<TableDefinition, "id"> {
+  readonly maker: Noted;
+}
+
 export interface CatalogStore {
   /** Number of schema changes so far, and the tables whose records must not be written just now. */
   state(): Promise<CatalogState>;
@@ -37,9 +42,16 @@ export interface CatalogStore {
   versionOf(table: string): Promise<number | undefined>;
   /** Tables that are being made, or whose making was interrupted. */
   making(): Promise<Making[]>;
-  /** Reserves the name; false when somebody else is making a table of this name. */
-  reserve(definition: TableDefinition, maker: Noted): Promise<boolean>;
-  /** Takes over the making of a table. @returns false when somebody else was faster, or it has ended */
+  /**
+   * Reserves the name; false when somebody else is making a table of this name.
+   * @param isHalf the maker goes on when it is published, and says `made` then
+   */
+  reserve(definition: TableDefinition, maker: Noted, isHalf?: boolean): Promise<boolean>;
+  /** Tables that were published, and whose makers have not gone on yet. */
+  halfMade(): Promise<HalfMade[]>;
+  /** The maker of a table has done. */
+  made(table: string): Promise<void>;
+  /** Takes the making of a table over. @returns false when somebody else was faster, or it has ended */
   takeOver(making: Making, instance: string): Promise<boolean>;
   /** Is the name still reserved for this table, by this instance? */
   isMaking(table: Pick<TableDefinition, "id" | "name">, instance: string): Promise<boolean>;
@@ -83,9 +95,12 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
         maker: { instance: by, at: table.createdAt },
       }));
     },
-    async reserve({ id, ...definition }, { instance, at }) {
+    async reserve({ id, ...definition }, maker, isHalf = false) {
+      const { instance, at } = maker;
       const _id = ObjectId.createFromHexString(id);
-      const table = { _id, ...definition, createdAt: at, updatedAt: at };
+      const times = { createdAt: at, updatedAt: at };
+      // It goes with the definition into `svc_table`, so that no moment is without it.
+      const table = { _id, ...definition, ...times, ...(isHalf ? { halfMadeBy: maker } : {}) };
       try {
         await making.insertOne({ _id: definition.name, table, by: instance });
         return true;
@@ -93,6 +108,16 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
         if (isDuplicate(error)) return false;
         throw error;
       }
+    },
+    async halfMade() {
+      const unchanged = { halfMadeBy: { $exists: true }, [VERSION_FIELD]: { $exists: false } };
+      const found = await tables.find(unchanged).toArray();
+      return found.flatMap(({ _id, halfMadeBy: maker }) =>
+        maker === undefined ? [] : [{ id: _id.toHexString(), maker }],
+      );
+    },
+    async made(table) {
+      await tables.updateOne({ _id: ObjectId.createFromHexString(table) }, { $unset: { halfMadeBy: "" } });
     },
     async publish({ id, name }, seen) {
       await settle(collections);

@@ -308,17 +308,21 @@ async function ensureThere(
   await until(makeMissing, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }
 
-/** @returns why not, if the name is taken or reserved */
+/**
+ * @param isHalf as in `createTable`; a file is applied again
+ * @returns why not, if the name is taken or reserved
+ */
 export async function createBare(
   deps: ChangeDeps & SchemaDeps,
   { name, id, json }: FileTable,
+  isHalf = false,
 ): Promise<AppError | undefined> {
   // A deleted table's id stays its own, so that it can come back.
   const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
   const stored = json.storage === undefined ? {} : { storage: json.storage };
   const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null, ...stored };
   try {
-    await createTable(deps, bare, { ownIds: true });
+    await createTable(deps, bare, { ownIds: true, isHalf });
     return undefined;
   } catch (error) {
     if (error instanceof AppError && error.code === "DUPLICATE_RESOURCE") return error;
@@ -331,17 +335,24 @@ export interface ToFile {
   readonly confirmed: boolean;
   /** As in `startChange`. */
   readonly patienceMs?: number;
+  /** Only a table that nobody has changed since it was made. */
+  readonly isNew?: boolean;
 }
 
 export async function changeToFile(
   deps: ChangeDeps,
   tables: readonly FileTable[],
   table: FileTable,
-  { confirmed, patienceMs }: ToFile,
+  { confirmed, patienceMs, isNew = false }: ToFile,
 ): Promise<void> {
   // By the definitions it is given: another instance may just have made members of the file, with ids.
-  const planner: Planner = (definitions) => {
+  const planner: Planner = async (definitions) => {
     const existing = matchedIn(definitions, tables, table);
+    if (isNew && (await deps.catalogStore.versionOf(existing.id)) !== 0)
+      throw new AppError(
+        "CONFLICT",
+        `The new table "${table.name}" was changed by another request meanwhile.`,
+      );
     return planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
   };
   await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));

@@ -4,9 +4,10 @@ import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { changeTable } from "./change-table.js";
 import { createTable, finishInterrupted, type SchemaDeps } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
-import { makeTable } from "./make-table.js";
+import { makeTable, removeHalfMade } from "./make-table.js";
 
 let database: TestDatabase;
 let db: Db;
@@ -119,4 +120,56 @@ it("a new table over documents waits ten seconds, too, for a change that begins 
   await expect(makeTable(busy, { name: "books", columns })).rejects.toMatchObject({ code: "CONFLICT" });
   // The change, and the one that would take the bare table away.
   expect(waited).toBeLessThan(60_000);
+});
+
+describe("a new table over documents, while its maker stands still before it gives it members", () => {
+  const columns = [{ name: "title", type: "string" }];
+  beforeEach(async () => void (await db.collection("books").insertOne({ title: "a" })));
+
+  /** The maker does something else before it takes the lock for the first time. */
+  function standingStill(meanwhile: () => Promise<unknown>) {
+    const deps = makeInstance(database);
+    let isFirst = true;
+    const take: typeof deps.changeLock.take = async (holder) => {
+      if (isFirst) {
+        isFirst = false;
+        await meanwhile();
+      }
+      return deps.changeLock.take(holder);
+    };
+    return { ...deps, changeLock: { ...deps.changeLock, take } };
+  }
+
+  const tableNow = async () => (await makeInstance(database).catalogs.refresh()).tables.get("books");
+  const others = makeInstance;
+
+  it("is taken back where the maker is dead, and can be made anew", async () => {
+    const killed = makeTable(
+      standingStill(() => new Promise(() => undefined)),
+      { name: "books", columns },
+    );
+    void killed.catch(() => undefined);
+    while ((await tableNow()) === undefined);
+    await removeHalfMade(others(database), async () => false);
+    expect(await tableNow()).toBeDefined();
+    await removeHalfMade(others(database), async () => true);
+    expect(await tableNow()).toBeUndefined();
+    await makeTable(others(database), { name: "books", columns });
+    await removeHalfMade(others(database), async () => true);
+    expect((await tableNow())?.columns.get("title")).toBeDefined();
+  });
+
+  it("stays where somebody else has changed it meanwhile, as they have changed it", async () => {
+    const theirs = { columns: [...columns, { name: "pages", type: "int" }] };
+    const change = async (): Promise<void> => {
+      const deps = others(database);
+      const id = (await tableNow())?.id ?? "";
+      await (await changeTable(deps, id, theirs, undefined)).done;
+    };
+    const making = makeTable(standingStill(change), { name: "books", columns });
+    await expect(making).rejects.toMatchObject({ code: "CONFLICT" });
+    expect([...((await tableNow())?.columns.keys() ?? [])]).toEqual(
+      expect.arrayContaining(["title", "pages"]),
+    );
+  });
 });

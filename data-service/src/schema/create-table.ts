@@ -57,6 +57,12 @@ const ATTEMPTS = 50;
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
+/** How a table is made. */
+export interface Making extends Partial<Pick<DefinitionContext, "ownIds">> {
+  /** Its maker goes on when it is there; where that dies before, the table goes again (see make-table). */
+  readonly isHalf?: boolean;
+}
+
 /**
  * Makes a table and returns its id once it is usable. With `ownIds` the definition may bring ids along, as in a schema file.
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
@@ -64,13 +70,13 @@ const LOOK_MS = 50;
 export async function createTable(
   deps: SchemaDeps,
   body: Json,
-  { ownIds = false }: Pick<DefinitionContext, "ownIds"> = {},
+  { ownIds = false, isHalf = false }: Making = {},
 ): Promise<string> {
   const catalog = await deps.catalogs.refresh();
   const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds }));
   requireOwnCollection(catalog, definition);
   const maker: Noted = { instance: deps.presence.id, at: deps.clock.now() };
-  if (!(await deps.catalogStore.reserve(definition, maker))) throw nameTaken(definition.name);
+  if (!(await deps.catalogStore.reserve(definition, maker, isHalf))) throw nameTaken(definition.name);
   await provisionAndPublish(deps, definition, (catalog) => {
     checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);

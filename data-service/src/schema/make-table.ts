@@ -1,5 +1,7 @@
 // POST /svc_table. If documents with the table's name already exist, it is made in the way a schema file adopts them: first
 // without members, then changed, so that the documents are checked, counted and completed like the records of any change.
+// Until then the bare table says who makes it, so that it can be removed if its maker has died.
+import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
 import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
@@ -7,6 +9,7 @@ import { recordCosts, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { deleteTable } from "./change-table.js";
 import { adoptedBy, createTable, type SchemaDeps } from "./create-table.js";
+import type { Noted } from "./dead-instances.js";
 import { planChange } from "./plan-change.js";
 
 type Deps = ChangeDeps & SchemaDeps;
@@ -31,11 +34,12 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
   // Documents that lack a value are accepted as they are: there were no rules for them.
   const costs = (await recordCosts(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
   requireAllowed(plan, costs, undefined);
-  const refusal = await createBare(deps, table);
+  const refusal = await createBare(deps, table, true);
   if (refusal !== undefined) throw refusal;
   const { id } = await existingOf(deps, [table], table);
   try {
-    await changeToFile(deps, [table], table, { confirmed: true });
+    await changeToFile(deps, [table], table, { confirmed: true, isNew: true });
+    await deps.catalogStore.made(id);
     await passMaking(deps, id);
     return id;
   } catch (error) {
@@ -53,11 +57,21 @@ async function passMaking({ changes }: Deps, id: string): Promise<void> {
 }
 
 /**
- * Documents may stand against it that were not asked about. The table without members disappears without a trace, because it
- * showed nothing.
+ * Documents that were not asked about may be against it. The bare table disappears without a trace, because it showed nothing;
+ * it stays if somebody has changed it or was faster.
  */
 async function takeBack(deps: Deps, id: string): Promise<void> {
-  await confirming(true, (hash) => deleteTable(deps, id, hash));
+  try {
+    await confirming(true, (hash) => deleteTable(deps, id, hash, NEW));
+  } catch (error) {
+    if (isOthers(error)) return;
+    throw error;
+  }
   const change = await deps.changes.lastUndoable(id, new Date(0));
   if (change !== undefined) await deps.changes.forget(change.id);
+}
+
+/** It is another's by now, or there no more. */
+function isOthers(error: unknown): boolean {
+  return error instanceof AppError && ["PRECONDITION_FAILED", "NOT_FOUND"].includes(error.code);
 }
