@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import { systemTableNames } from "../catalog/system-tables.js";
-import { principalOf } from "../http/authenticate.js";
+import { callerOf, principalOf } from "../http/authenticate.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
@@ -45,7 +45,12 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         POST: async (request, response) => {
           refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
-          const id = await queue(() => makeTable(deps, body(request)));
+          const id = await queue(async () => {
+            // The others before it may have taken long.
+            await callerOf(request).now();
+            await wish(deps, request, "create", []);
+            return makeTable(deps, body(request));
+          });
           await deletesEnded(deps, id);
           const made = await readEach(deps, shape, [parseId(table, id)]);
           const records = made.filter((each) => each !== undefined);

@@ -10,6 +10,7 @@ import { until } from "../../support/wait.js";
 import { make, makeTable, valuesOf } from "../records/make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
+const OTHER = { email: "other@example.com", password: "another one's password" };
 const TWO = { email: "two@example.com", password: "the second one's password" };
 /** From then on a request asks who it comes from, and a little more. */
 const LONG_MS = 4_500;
@@ -107,4 +108,24 @@ it("writes that wait for those of other root admins are refused to one who is no
   expect(statuses).toEqual([403, 403]);
   const left = await users().countDocuments({ email: /^(third|fourth)@/, isActive: true });
   expect(left).toBe(2);
+}, 60_000);
+
+it("a new table that waits for another one is refused to a root admin who is none any more", async () => {
+  await make(admin, "svc_user", { ...OTHER, isRootAdmin: true });
+  const other = await signIn(`${stack.appUrl}/api`, OTHER);
+  const { id } = await makeTable(admin, { name: "changing" });
+  const endChange = await changeElsewhere(id);
+  const first = admin.post("/svc_table", { name: "first" });
+  const making = db.collection<{ _id: string }>("_making");
+  await until(
+    () => making.countDocuments({ _id: "first" }),
+    (count) => count === 1,
+  );
+  const statuses = await waited(
+    endChange,
+    () => users().updateOne({ email: OTHER.email }, { $set: { isRootAdmin: false } }),
+    () => [other.post("/svc_table", { name: "second" })],
+  );
+  expect([(await first).status, statuses]).toEqual([201, [403]]);
+  expect((await admin.get("/svc_table", { filter: { name: "second" } })).body.data).toEqual([]);
 }, 60_000);
