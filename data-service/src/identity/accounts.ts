@@ -38,11 +38,10 @@ export interface IdentityUsers {
   newId(): string;
   /** The id of a role. */
   findRole(nameOrId: string): Promise<string | undefined>;
-  /**
-   * Makes a user without a password. True when a user with this id exists afterwards; false when the e-mail address is
-   * taken.
-   */
-  insert(user: NewUser): Promise<boolean>;
+  /** Makes a user without a password. "there": somebody else has made the same one; "taken": the e-mail is another's. */
+  insert(user: NewUser): Promise<"made" | "there" | "taken">;
+  /** Removes a user that was made a moment ago, unless a provider signs them in by now. */
+  takeBack(userId: string): Promise<void>;
   /** Takes away every way into an account whose address was never proved, then marks the address as proved. */
   takeOver(userId: string): Promise<void>;
 }
@@ -56,11 +55,16 @@ export interface LinkedAccounts {
   takeBack(identity: Identity, userId: string): Promise<void>;
   /** Writes down which id the new user will have, before there is one. */
   reserve(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
-  /** The user that was being made exists now. */
-  confirm(identity: Identity): Promise<void>;
+  /** The user that was being made exists now. False when the row names another one by now. */
+  confirm(identity: Identity, userId: string): Promise<boolean>;
   listOf(userId: string): Promise<readonly LinkedAccount[]>;
-  /** Marks a row as leaving, and tells how many others stay. Undefined when the user has no such row. */
+  /**
+   * Marks a row as leaving, and tells how many others stay. Takes the marks off that are older than a request lasts: whoever
+   * set one may only stand still, and finds out by `remove`. Undefined when the user has no such row.
+   */
   markLeaving(accountId: string, userId: string, now: Date): Promise<number | undefined>;
-  unmarkLeaving(accountId: string): Promise<void>;
-  remove(accountId: string): Promise<void>;
+  /** @param since when it was marked: a mark of another request stays */
+  unmarkLeaving(accountId: string, since: Date): Promise<void>;
+  /** @returns false when the row does not bear the mark of then any more */
+  remove(accountId: string, since: Date): Promise<boolean>;
 }

@@ -44,7 +44,7 @@ async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUse
     case "refuse":
       return { kind: "refused", error: decision.error };
     case "use":
-      if (account?.isPending) await deps.accounts.confirm(identity);
+      if (account?.isPending && !(await deps.accounts.confirm(identity, decision.userId))) return undefined;
       return { kind: "user", userId: decision.userId, how: "use" };
     case "link":
       return link(deps, identity, decision, account);
@@ -108,9 +108,12 @@ async function create(
   const { emailVerified, name } = identity;
   const roleId = await roleOfNewcomers(deps);
   const user = { id: userId, email, emailVerified, name, roleId, createdAt };
-  if (!(await identityUsers.insert(user))) return undefined;
-  await accounts.confirm(identity);
-  return { kind: "user", userId, how: "create" };
+  const inserted = await identityUsers.insert(user);
+  if (inserted === "taken") return undefined;
+  if (await accounts.confirm(identity, userId)) return { kind: "user", userId, how: "create" };
+  // Taken for dead, it came too late: the account was connected to another user, and nobody could sign in as this one.
+  if (inserted === "made") await identityUsers.takeBack(userId);
+  return undefined;
 }
 
 /** Roles are data: one that does not exist, or not yet, gives the newcomer no rights and stops nobody. */

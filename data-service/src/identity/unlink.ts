@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
+import { untilStill } from "../until-still.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 
 export interface UnlinkDeps {
@@ -12,26 +13,46 @@ export interface UnlinkDeps {
   readonly audit: Audit;
 }
 
+/** Each time another request has taken this one for dead. */
+const ATTEMPTS = 8;
+
 /**
  * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
  * mark, and both are refused.
  * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
  */
 export async function unlink(
-  { accounts, identityUsers, clock, audit }: UnlinkDeps,
+  deps: UnlinkDeps,
   userId: string,
   accountId: string,
   client: ClientFacts,
 ): Promise<void> {
-  const others = await accounts.markLeaving(accountId, userId, clock.now());
+  const gaveUp = () => {
+    throw new AppError("CONFLICT", "Your accounts are being changed by other requests; try again.");
+  };
+  await untilStill(() => judgeAndRemove(deps, userId, accountId), { attempts: ATTEMPTS, gaveUp });
+  await deps.audit.record({ event: "oauth.unlink", userId, details: { accountId } }, client);
+}
+
+/**
+ * Marks first and counts what stays: of two requests that take away the last two accounts at once, each sees the mark
+ * of the other, and both are refused.
+ * @returns false when its mark was taken off before the removal: others have counted the account among those that stay
+ */
+async function judgeAndRemove(
+  { accounts, identityUsers, clock }: UnlinkDeps,
+  userId: string,
+  accountId: string,
+): Promise<boolean> {
+  const since = clock.now();
+  const others = await accounts.markLeaving(accountId, userId, since);
   if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
   if (others === 0 && !(await identityUsers.find(userId))?.hasPassword) {
-    await accounts.unmarkLeaving(accountId);
+    await accounts.unmarkLeaving(accountId, since);
     throw new AppError(
       "CONFLICT",
       "This is your last way to sign in; connect another provider first, or ask a root admin for a password.",
     );
   }
-  await accounts.remove(accountId);
-  await audit.record({ event: "oauth.unlink", userId, details: { accountId } }, client);
+  return accounts.remove(accountId, since);
 }

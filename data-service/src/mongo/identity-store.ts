@@ -152,8 +152,9 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
     },
     reserve: (identity, userId, replacing, createdAt) =>
       put(identity, userId, replacing, { createdAt, pending: true }),
-    async confirm(identity) {
-      await accounts.updateOne(keyOf(identity), { $unset: { pending: "" } });
+    async confirm(identity, userId) {
+      const row = { ...keyOf(identity), userId: ObjectId.createFromHexString(userId) };
+      return (await accounts.updateOne(row, { $unset: { pending: "" } })).matchedCount === 1;
     },
     async listOf(userId) {
       const found = accounts.find({ userId: ObjectId.createFromHexString(userId) }).sort({ _id: 1 });
@@ -165,21 +166,22 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       const id = ObjectId.createFromHexString(accountId);
       const marked = await accounts.updateOne({ _id: id, userId: user }, { $set: { leavingSince: now } });
       if (marked.matchedCount === 0) return undefined;
-      const before = new Date(now.getTime() - LEAVING_MS);
-      return accounts.countDocuments({
-        _id: { $ne: id },
-        userId: user,
-        $or: [{ leavingSince: { $exists: false } }, { leavingSince: { $lte: before } }],
-      });
+      const others = { _id: { $ne: id }, userId: user };
+      const lapsed = { $lte: new Date(now.getTime() - LEAVING_MS) };
+      await accounts.updateMany({ ...others, leavingSince: lapsed }, { $unset: { leavingSince: "" } });
+      return accounts.countDocuments({ ...others, leavingSince: { $exists: false } });
     },
-    async unmarkLeaving(accountId) {
-      const id = ObjectId.createFromHexString(accountId);
-      await accounts.updateOne({ _id: id }, { $unset: { leavingSince: "" } });
+    async unmarkLeaving(accountId, since) {
+      await accounts.updateOne(markedSince(accountId, since), { $unset: { leavingSince: "" } });
     },
-    async remove(accountId) {
-      await accounts.deleteOne({ _id: ObjectId.createFromHexString(accountId) });
+    async remove(accountId, since) {
+      return (await accounts.deleteOne(markedSince(accountId, since))).deletedCount === 1;
     },
   };
+}
+
+function markedSince(accountId: string, leavingSince: Date) {
+  return { _id: ObjectId.createFromHexString(accountId), leavingSince };
 }
 
 function toAccount({ _id, provider, userId, email, createdAt, pending }: AccountDocument): LinkedAccount {
@@ -224,13 +226,17 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
           ...(roleId === undefined ? {} : { roleId: ObjectId.createFromHexString(roleId) }),
           ...(emailVerified ? {} : { emailUnproven: true }),
         });
-        return true;
+        return "made";
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         // If the id collided, somebody else made the same user a moment ago. If the e-mail did, the address belongs to
         // another.
-        return (await findOne({ _id })) !== undefined;
+        return (await findOne({ _id })) === undefined ? "taken" : "there";
       }
+    },
+    async takeBack(userId) {
+      const _id = ObjectId.createFromHexString(userId);
+      if ((await accountCollection(db).findOne({ userId: _id })) === null) await users.deleteOne({ _id });
     },
     async takeOver(userId) {
       const _id = ObjectId.createFromHexString(userId);

@@ -56,6 +56,20 @@ async function passMaking({ changes }: Deps, id: string): Promise<void> {
   if (change !== undefined) await changes.pass(change.id);
 }
 
+/** Removes the bare tables whose makers will not go on. @param isLeft will the maker do no more about it? */
+export async function removeHalfMade(deps: Deps, isLeft: (maker: Noted) => Promise<boolean>): Promise<void> {
+  for (const { id, maker } of await deps.catalogStore.halfMade()) {
+    if (!(await isLeft(maker))) continue;
+    await takeBack(deps, id).catch((err: unknown) =>
+      // Others may lead to it by now; the next look tries again.
+      deps.logger.warn({ err, id }, "a table without members was not taken back yet"),
+    );
+  }
+}
+
+/** A table that was never changed. */
+const NEW = [0];
+
 /**
  * Documents that were not asked about may be against it. The bare table disappears without a trace, because it showed nothing;
  * it stays if somebody has changed it or was faster.

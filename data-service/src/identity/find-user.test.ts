@@ -1,0 +1,78 @@
+// A first sign-in that stands still for so long that its account is connected to another user leaves no user behind.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { makeLogger } from "@portico/shared/logger";
+import type { Identity } from "@portico/shared/oauth";
+import type { Db } from "mongodb";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { ensureIdentityIndexes, type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
+import { ensureAuthIndexes } from "../mongo/session-store.js";
+import type { IdentityUsers } from "./accounts.js";
+import { type FindUserDeps, findUser } from "./find-user.js";
+
+const ANN: Identity = {
+  provider: "google",
+  subject: "ann",
+  email: "ann@example.com",
+  emailVerified: true,
+  name: null,
+};
+const CONNECTED = { email: "other@example.com", emailVerified: true, name: null, roleId: undefined };
+
+let database: TestDatabase;
+let db: Db;
+let store: IdentityStore;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  db = database.db;
+  store = makeIdentityStore(db, "svc_");
+});
+afterAll(() => database?.close());
+beforeEach(async () => {
+  await db.dropDatabase();
+  await Promise.all([ensureIdentityIndexes(db), ensureAuthIndexes(db, "svc_")]);
+});
+
+const depsWith = (identityUsers: IdentityUsers): FindUserDeps => ({
+  accounts: store.accounts,
+  identityUsers,
+  sessionCache: { forgetUser: () => undefined },
+  clock: { now: () => new Date() },
+  oauthSignup: true,
+  oauthSignupRole: undefined,
+  logger: makeLogger("test", "silent"),
+});
+
+/** Connects Ann's account to another user right before the first sign-in makes its own. @returns the other one's id */
+async function connectedMeanwhile(): Promise<{ readonly deps: FindUserDeps; readonly userId: string }> {
+  const userId = store.identityUsers.newId();
+  await store.identityUsers.insert({ ...CONNECTED, id: userId, createdAt: new Date() });
+  const insert: IdentityUsers["insert"] = async (user) => {
+    await store.accounts.link(ANN, userId, user.id, new Date());
+    return store.identityUsers.insert(user);
+  };
+  return { deps: depsWith({ ...store.identityUsers, insert }), userId };
+}
+
+const addresses = async (): Promise<unknown[]> =>
+  (await db.collection("svc_user").find().toArray()).map(({ email }) => email);
+
+describe("a first sign-in that stands still until its account is connected to another user", () => {
+  it("signs in as that one, and leaves no user behind", async () => {
+    const { deps, userId } = await connectedMeanwhile();
+    expect(await findUser(deps, ANN)).toEqual({ kind: "user", userId, how: "use" });
+    expect(await addresses()).toEqual([CONNECTED.email]);
+  });
+
+  it("leaves a user whom another provider signs in by then", async () => {
+    const { deps, userId } = await connectedMeanwhile();
+    const insert: IdentityUsers["insert"] = async (user) => {
+      const made = await deps.identityUsers.insert(user);
+      await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, new Date());
+      return made;
+    };
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), ANN);
+    expect(found).toEqual({ kind: "user", userId, how: "use" });
+    expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
+  });
+});

@@ -1,0 +1,71 @@
+// The last way to sign in stays, also where a request that takes one away stands still for longer than others wait for it.
+import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import type { Provider } from "@portico/shared/oauth";
+import { memoryAudit } from "../auth/auth-fixture.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
+import { type UnlinkDeps, unlink } from "./unlink.js";
+
+const USER = "1".repeat(24);
+const NOBODY = { origin: null, userAgent: null, address: null };
+const LONG_MS = 11_000;
+
+let database: TestDatabase;
+let store: IdentityStore;
+let now: Date;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  store = makeIdentityStore(database.db, "svc_");
+});
+afterAll(() => database?.close());
+beforeEach(async () => {
+  now = new Date();
+  await database.db.dropDatabase();
+});
+
+const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
+  ...store,
+  accounts,
+  clock: { now: () => now },
+  audit: memoryAudit().audit,
+});
+
+async function connected(...providers: Provider[]): Promise<string[]> {
+  for (const provider of providers) {
+    const identity = { provider, subject: "s", email: null, emailVerified: false, name: null };
+    await store.accounts.link(identity, USER, undefined, now);
+  }
+  return (await store.accounts.listOf(USER)).map(({ id }) => id);
+}
+
+it("of two that go one stays, where the first was counted as dead and goes on", async () => {
+  const [first = "", second = ""] = await connected("google", "github");
+  let isHeld = true;
+  const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
+    if (isHeld) {
+      isHeld = false;
+      now = new Date(now.getTime() + LONG_MS);
+      await unlink(depsWith(store.accounts), USER, second, NOBODY);
+    }
+    return store.accounts.remove(...given);
+  };
+  const slow = unlink(depsWith({ ...store.accounts, remove }), USER, first, NOBODY);
+  await expect(slow).rejects.toMatchObject({ code: "CONFLICT" });
+  expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([first]);
+});
+
+it("what was counted as dead goes all the same where another one stays", async () => {
+  const [first = "", second = "", third = ""] = await connected("google", "github", "facebook");
+  let isHeld = true;
+  const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
+    if (isHeld) {
+      isHeld = false;
+      now = new Date(now.getTime() + LONG_MS);
+      await unlink(depsWith(store.accounts), USER, second, NOBODY);
+    }
+    return store.accounts.remove(...given);
+  };
+  await unlink(depsWith({ ...store.accounts, remove }), USER, first, NOBODY);
+  expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([third]);
+});
