@@ -142,6 +142,15 @@ describe("the session store", () => {
     expect(await sessions.find(session.id)).toEqual(won[0]);
   });
 
+  it("dates a rotation anew, but for a session that has been rotated since", async () => {
+    await sessions.insert(session);
+    const later = new Date(session.rotatedAt.getTime() + 40_000);
+    await sessions.dateRotation({ ...session, generation: 2 }, later);
+    expect(await sessions.find(session.id)).toEqual(session);
+    await sessions.dateRotation(session, later);
+    expect(await sessions.find(session.id)).toEqual({ ...session, rotatedAt: later });
+  });
+
   it("sweeps away what has expired, and nothing else", async () => {
     await sessions.insert({ ...session, id: "expired", expiresAt: new Date(Date.now() - 1) });
     await sessions.insert({ ...session, id: "alive" });

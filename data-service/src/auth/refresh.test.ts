@@ -73,6 +73,10 @@ const deps: RefreshDeps & LogOutDeps = {
       stored.set(id, rotated);
       return rotated;
     },
+    dateRotation: async ({ id, generation }, rotatedAt) => {
+      const session = stored.get(id);
+      if (session?.generation === generation) stored.set(id, { ...session, rotatedAt });
+    },
     remove: async (id) => {
       const session = stored.get(id);
       stored.delete(id);
@@ -105,6 +109,17 @@ describe("refresh", () => {
     expect(pair.refreshExpTime).toBe(time + DAY);
     expect(pair.expTime).toBe(Math.floor(time / SECOND) * SECOND + 900 * SECOND);
     expect(stored.get(ID)).toMatchObject({ generation: 1, lastUsedAt: new Date(time) });
+  });
+
+  it("says the same pair again for 30 seconds after a rotation that took long", async () => {
+    beforeRotate = async () => {
+      time += 40 * SECOND;
+    };
+    const pair = await use(0);
+    time += 29 * SECOND;
+    expect((await use(0)).refreshToken).toBe(pair.refreshToken);
+    time += 2 * SECOND;
+    await expect(use(0)).rejects.toEqual(refused);
   });
 
   it("says the same pair again for 30 seconds, whenever it is asked", async () => {

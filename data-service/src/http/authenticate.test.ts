@@ -44,6 +44,7 @@ beforeAll(async () => {
       return stored.get(id);
     },
     rotate: async () => undefined,
+    dateRotation: async () => undefined,
     async remove(id: string) {
       const session = stored.get(id);
       stored.delete(id);

@@ -16,11 +16,7 @@ export interface UnlinkDeps {
 /** Each time another request has taken this one for dead. */
 const ATTEMPTS = 8;
 
-/**
- * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
- * mark, and both are refused.
- * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
- */
+/** @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in */
 export async function unlink(
   deps: UnlinkDeps,
   userId: string,
@@ -35,8 +31,8 @@ export async function unlink(
 }
 
 /**
- * Marks first and counts what stays: of two requests that take away the last two accounts at once, each sees the mark
- * of the other, and both are refused.
+ * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
+ * mark, and both are refused.
  * @returns false when its mark was taken off before the removal: others have counted the account among those that stay
  */
 async function judgeAndRemove(

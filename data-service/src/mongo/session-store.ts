@@ -78,6 +78,9 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
       );
       return document === null ? undefined : toSession(document);
     },
+    async dateRotation({ id, generation }, rotatedAt) {
+      await sessions.updateOne({ _id: { $eq: id }, generation }, { $set: { rotatedAt } });
+    },
     async remove(sessionId) {
       const document = await sessions.findOneAndDelete({ _id: { $eq: sessionId } });
       return document === null ? undefined : toSession(document);
