@@ -87,6 +87,20 @@ it("a rule whose change is refused, as its new role has gone, goes with its form
   expect(await rules().findOne({ _id: new ObjectId(id) })).toBeNull();
 });
 
+it("a rule of everybody that was edited while it had a role is not opened to everybody with that", async () => {
+  const next = await role("for a moment");
+  const id = await ruleFor(null);
+  const begun = await stopped(isWriteOf("svc_permission"), () =>
+    system.slow.patch(`/svc_permission/${id}`, { role: next }),
+  );
+  await removed(`/svc_role/${next}`);
+  const change = await goingOn(system.held.proxy, isReadOf("svc_role"), begun);
+  expect((await api.patch(`/svc_permission/${id}`, { fields: "*" })).status).toBe(200);
+  change.goOn();
+  expect((await change.answer).status).toBe(400);
+  expect(await rules().findOne({ _id: new ObjectId(id) })).toBeNull();
+});
+
 describe("a rule that a dead process has half changed, and whose former role is there no more", () => {
   /** Leaves the rule as such a process has left it: it was that of a role that has gone. */
   async function halfChanged(id: string): Promise<void> {

@@ -12,7 +12,7 @@ import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
-import { formerFields, undoProjectionOf } from "./former-fields.js";
+import { AFTER_OTHERS, formerFields, undoProjectionOf } from "./former-fields.js";
 import type { ChangedStep, LinkedStep } from "./undo.js";
 
 /** How often to try with a record that others keep changing. */
@@ -82,7 +82,7 @@ async function changeBackAsItIs(
     );
     return written !== undefined && linkedBy(catalog, now, staying);
   };
-  const lost = await lostLinks(deps, catalog, table, former, now);
+  const lost = [...(await lostLinks(deps, catalog, table, former, now)), ...sharedLinks(table, former, now)];
   const left = withoutLinks(former, lost);
   const links = singleLinks(table).filter(
     ({ link: { field } }) => field in left.set && isUnique(table, field),
@@ -120,6 +120,17 @@ async function lostLinks(
       lost.push(relation);
   }
   return lost;
+}
+
+/**
+ * Links to an owner of records that had none before, and that others have changed while they had one: what they wrote was not
+ * meant for a record of nobody (a permission rule of everybody), so it keeps its owner.
+ */
+function sharedLinks(table: Table, { unset, moves }: FieldChange, now: StoredRecord): readonly Relation[] {
+  if (moves !== AFTER_OTHERS) return [];
+  const isFreed = ({ link: { field } }: Relation): boolean =>
+    unset.includes(field) && (now[field] ?? null) !== null;
+  return singleLinks(table).filter((relation) => takesAlong(relation) && isFreed(relation));
 }
 
 /** The change without some links: these stay as they are, and nobody takes them back any more. */

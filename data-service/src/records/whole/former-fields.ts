@@ -13,7 +13,10 @@ import type { ChangedStep } from "./undo.js";
 /** Names the last noted change of a record. */
 export const NOTED_FIELD = OWN_FIELDS.noted.name;
 
-/** What is to be read of a record, as a projection. @param fields of the change */
+/** By how much a change that is taken back raises `moves`, where a request has changed the record since. */
+export const AFTER_OTHERS = 1;
+
+/** What is to be read of a record, as a projection. @param fields those of the change */
 export function undoProjection(fields: readonly string[]): Document {
   return Object.fromEntries(
     [VERSION_FIELD, MOVES_FIELD, DELETED_FIELD, ...fields].map((field) => [field, 1]),
@@ -63,7 +66,7 @@ export function formerFields(table: Table, step: ChangedStep, now: StoredRecord)
     ),
     unset: entries.flatMap(([field, value]) => (value === undefined ? [field] : [])),
     // Two for the change and its undoing: to whoever changed the record before, it is as if neither had been made.
-    moves: isLast ? 2 : 1,
+    moves: isLast ? 2 : AFTER_OTHERS,
   };
 }
 

@@ -98,7 +98,10 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]):
   const tables = steps.flatMap(({ kind, table: id }) => {
     const table = tableById(catalog, id);
     if (table === undefined) return [];
-    return kind === "made" ? [...tablesDeletedFrom(catalog, table)] : tablesWritten(catalog, table);
+    const written = kind === "made" ? [] : tablesWritten(catalog, table);
+    // What is given back to what is there no more goes with it.
+    const mayGo = kind === "made" || [...table.relations.values()].some(takesAlong);
+    return mayGo ? [...written, ...tablesDeletedFrom(catalog, table)] : written;
   });
   return new Set(tables);
 }
