@@ -9,13 +9,14 @@ import type { InstanceStore } from "../mongo/instance-store.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
+import type { AskingCaller } from "../records/acting-for.js";
 import type { Sealer } from "../records/write/seal.js";
 import type { UnderWay } from "../under-way.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { BackfillDerived } from "./newly-derived.js";
 import type { Presence } from "./presence.js";
 
-export interface ChangeDeps {
+export interface ChangeDeps extends AskingCaller {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changeLock: ChangeLock;

@@ -35,6 +35,7 @@ export function makeInstance(
     presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
     changes: makeChangeStore(db),
     changesUnderWay: new UnderWay(),
+    requireCaller: async () => undefined,
     rules: { follow: async () => {}, enabled: async () => [] },
     maxDepth: 7,
     data: makeTableData(db, requireSpace),

@@ -13,6 +13,7 @@ import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
 import type { Action } from "../permission/rule.js";
 import { readCall } from "../query/parameters.js";
+import { actingFor } from "../records/acting-for.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
@@ -63,15 +64,15 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         PATCH: async (request, response) => {
           const expected = expectedVersions(request.get("If-Match"));
           const change = (id: string, confirmed?: string) =>
-            changeTable(deps, id, body(request), confirmed, expected);
+            changeTable(askingFor(deps, request), id, body(request), confirmed, expected);
           await answerChange(deps, request, response, ["confirm"], change);
         },
         DELETE: async (request, response) => {
           const began = performance.now();
           const expected = expectedVersions(request.get("If-Match"));
           const { tables, confirmed } = await wish(deps, request, "delete", ["confirm"]);
-          const id = tableId(tables, request);
-          const isDone = await inTime(await deleteTable(deps, id, confirmed, expected), deps, began);
+          const [id, asking] = [tableId(tables, request), askingFor(deps, request)];
+          const isDone = await inTime(await deleteTable(asking, id, confirmed, expected), deps, began);
           respond(response, isDone ? 200 : 202);
         },
       },
@@ -86,10 +87,16 @@ export function schemaRoutes(deps: Deps): Router {
     .route(`/${systemTableNames(deps.systemTablePrefix).tables}/:id/undo`)
     .post(async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
-      await answerChange(deps, request, response, [], (id) => undoChange(deps, id));
+      const undo = (id: string) => undoChange(askingFor(deps, request), id);
+      await answerChange(deps, request, response, [], undo);
     })
     .all(onlyMethods("POST"));
   return router;
+}
+
+/** What asks who the request comes from once its change has its turn. */
+function askingFor(deps: Deps, request: Request): Deps {
+  return actingFor(deps, principalOf(request), callerOf(request));
 }
 
 /** The record after the change, or 202 with how far the change has come. */

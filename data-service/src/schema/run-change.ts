@@ -95,6 +95,8 @@ async function takeLock({ changeLock }: ChangeDeps, holder: Holder, patienceMs: 
 
 async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Asked): Promise<void> {
   try {
+    // It may have waited for another change, or asked many records.
+    await deps.requireCaller();
     const plan = await planner(await deps.catalogStore.load());
     if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
     if (plan.steps.length > 0) await make(deps, holder, plan, order);

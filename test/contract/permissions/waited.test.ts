@@ -110,7 +110,7 @@ it("writes that wait for those of other root admins are refused to one who is no
   expect(left).toBe(2);
 }, 60_000);
 
-it("a new table that waits for another one is refused to a root admin who is none any more", async () => {
+it("tables and their changes that wait for others are refused to a root admin who is none any more", async () => {
   await make(admin, "svc_user", { ...OTHER, isRootAdmin: true });
   const other = await signIn(`${stack.appUrl}/api`, OTHER);
   const { id } = await makeTable(admin, { name: "changing" });
@@ -124,8 +124,13 @@ it("a new table that waits for another one is refused to a root admin who is non
   const statuses = await waited(
     endChange,
     () => users().updateOne({ email: OTHER.email }, { $set: { isRootAdmin: false } }),
-    () => [other.post("/svc_table", { name: "second" })],
+    () => [
+      other.post("/svc_table", { name: "second" }),
+      other.patch(`/svc_table/${id}`, { description: "changed" }),
+      other.delete(`/svc_table/${id}`),
+    ],
   );
-  expect([(await first).status, statuses]).toEqual([201, [403]]);
+  expect([(await first).status, statuses]).toEqual([201, [403, 403, 403]]);
+  expect(await valuesOf(admin, "svc_table", "description", { id })).toEqual([null]);
   expect((await admin.get("/svc_table", { filter: { name: "second" } })).body.data).toEqual([]);
 }, 60_000);
