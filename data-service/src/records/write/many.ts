@@ -50,7 +50,9 @@ type Act = (principal: Principal, id: string, stillMatching: StillMatching) => P
  */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
   const { table, caller } = request;
-  await checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
+  const check = () => checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
+  // Nothing is written yet, but as in each of the changes it may have to wait for its table.
+  await deps.gate.run(check);
   const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
   const change: Act = async (principal, id, stillMatching) => {
     await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
