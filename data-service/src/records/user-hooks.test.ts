@@ -115,41 +115,44 @@ describe("a new epoch, which ends all sessions, is written alongside", () => {
   });
 });
 
-describe("an address that somebody who is not root has set", () => {
+describe("an address that is set", () => {
   const plan = (set: Record<string, string>) => ({
-    own: { set: new Map(Object.entries(set)), unset: [], columns: new Map() },
+    own: { set: new Map(Object.entries(set)), unset: ["roleId"], columns: new Map() },
     mustExist: [],
     foreign: [],
     ownLists: [],
   });
+  const form = plan({ email: "ann@example.com", name: "Ann" });
 
-  it("is marked as unproven, so that whoever proves it gets the account alone (security row B1)", () => {
-    const marked = hooks().markAddress(users, plan({ email: "ann@example.com" }), false);
+  it("by others than root is marked as unproven: whoever proves it gets the account alone (security row B1)", () => {
+    const marked = hooks().markAddress(users, form, false);
     expect(marked.own.set.get("emailUnproven")).toBe(true);
   });
 
-  it("is not marked where no address changes, or in another table", () => {
-    expect(
-      hooks()
-        .markAddress(users, plan({ name: "Ann" }), false)
-        .own.set.has("emailUnproven"),
-    ).toBe(false);
-    expect(
-      hooks()
-        .markAddress(roles, plan({ email: "x" }), false)
-        .own.set.has("emailUnproven"),
-    ).toBe(false);
+  it("by root counts as proved", () => {
+    expect(hooks().markAddress(users, form, true).own.unset).toEqual(["roleId", "emailUnproven"]);
   });
 
-  it("is left out where it is the user's already, as in a form that sends everything", async () => {
-    const marked = hooks().markAddress(users, plan({ email: "ann@example.com", name: "Ann" }), false);
-    const left = await hooks().withoutKnown(users, "ann", marked);
-    expect([...left.own.set]).toEqual([["name", "Ann"]]);
+  it.each([true, false])(
+    "means nothing in another table, and nothing where none is (by root: %p)",
+    (isRoot) => {
+      const [nameless, role] = [plan({ name: "Ann" }), plan({ email: "x" })];
+      expect(hooks().markAddress(users, nameless, isRoot)).toBe(nameless);
+      expect(hooks().markAddress(roles, role, isRoot)).toBe(role);
+    },
+  );
+
+  it.each([true, false])(
+    "is left out where it is the user's already, with its mark (by root: %p)",
+    async (isRoot) => {
+      const marked = hooks().markAddress(users, form, isRoot);
+      const left = await hooks().withoutKnown(users, "ann", marked);
+      expect([[...left.own.set], left.own.unset]).toEqual([[["name", "Ann"]], ["roleId"]]);
+    },
+  );
+
+  it.each([true, false])("stays where it is another one (by root: %p)", async (isRoot) => {
+    const marked = hooks().markAddress(users, form, isRoot);
     expect(await hooks().withoutKnown(users, "bob", marked)).toBe(marked);
-  });
-
-  it("is as it was sent where it need not be proved", async () => {
-    const sent = plan({ email: "ann@example.com" });
-    expect(await hooks().withoutKnown(users, "ann", sent)).toBe(sent);
   });
 });

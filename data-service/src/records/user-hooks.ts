@@ -37,8 +37,8 @@ export interface UserHooks {
   /** Notes who has set an address: one that root wrote counts as proved; of any other nobody has proved yet whose it is. */
   markAddress(table: Table, plan: WritePlan, isRoot: boolean): WritePlan;
   /**
-   * Leaves out an address that is the user's already: forms send it along with everything else, and nobody has to prove
-   * it once more. Whoever sets another one at this moment has the last word.
+   * Leaves out an address that is the user's already: forms send it along with everything else, so it neither has to be
+   * proved once more nor is it proved by that. Whoever sets another one at this moment has the last word.
    */
   withoutKnown<Plan extends WritePlan>(table: Table, id: Stored, plan: Plan): Promise<Plan>;
   /**
@@ -69,6 +69,9 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
   return { sessionEpoch: randomBytes(9).toString("base64url") };
 }
 
+/** Set while nobody has proved the address (see mongo/user-store). */
+const UNPROVEN = "emailUnproven";
+
 export function makeUserHooks(deps: UserHooksDeps): UserHooks {
   const { table: users, hash, forgetUser, clearAway, emailOf, takeTurn, adminLock } = deps;
   return {
@@ -83,17 +86,19 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
     },
     markAddress(table, plan, isRoot) {
       if (table.name !== users || !plan.own.set.has(requireField(table, "email"))) return plan;
-      if (isRoot) return { ...plan, own: { ...plan.own, unset: [...plan.own.unset, "emailUnproven"] } };
-      const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
+      if (isRoot) return { ...plan, own: { ...plan.own, unset: [...plan.own.unset, UNPROVEN] } };
+      const set = new Map<string, Stored>([...plan.own.set, [UNPROVEN, true]]);
       return { ...plan, own: { ...plan.own, set } };
     },
     async withoutKnown(table, id, plan) {
-      const { set } = plan.own;
-      if (table.name !== users || !set.has("emailUnproven")) return plan;
+      if (table.name !== users) return plan;
+      const { set, unset } = plan.own;
       const emailField = requireField(table, "email");
-      if (set.get(emailField) !== (await emailOf(String(id)))) return plan;
-      const others = [...set].filter(([field]) => field !== emailField && field !== "emailUnproven");
-      return { ...plan, own: { ...plan.own, set: new Map(others) } };
+      const address = set.get(emailField);
+      if (address === undefined || address !== (await emailOf(String(id)))) return plan;
+      const isOther = (field: string): boolean => field !== emailField && field !== UNPROVEN;
+      const others = new Map([...set].filter(([field]) => isOther(field)));
+      return { ...plan, own: { ...plan.own, set: others, unset: unset.filter(isOther) } };
     },
     async changing(table, id, change, act) {
       if (table.name !== users) return act({});

@@ -47,14 +47,17 @@ describe("the address of a user, for whom others may write it", () => {
     expect(await stored()).toMatchObject({ email: "ann@elsewhere.example", emailUnproven: true });
   });
 
-  it.each(["ann@elsewhere.example", "ann@right.example"])(
-    "counts as proved once root writes %s",
-    async (email) => {
-      await clerk.patch(ann, { email: "ann@typo.example" });
-      await clerk.patch(ann, { email: "ann@elsewhere.example" });
-      expect(await stored()).toHaveProperty("emailUnproven");
-      expect((await root.patch(ann, { email })).status).toBe(200);
-      expect(await stored()).not.toHaveProperty("emailUnproven");
-    },
-  );
+  it("counts as proved once root writes another one", async () => {
+    await clerk.patch(ann, { email: "ann@typo.example" });
+    expect(await stored()).toHaveProperty("emailUnproven");
+    expect((await root.patch(ann, { email: "ann@right.example" })).status).toBe(200);
+    expect(await stored()).not.toHaveProperty("emailUnproven");
+  });
+
+  it("is still to be proved after a form of root's that sends it along (B1)", async () => {
+    await clerk.patch(ann, { email: "ann@typo.example" });
+    const { status, body } = await root.patch(ann, { name: "Ann B.", email: "Ann@typo.example" });
+    expect([status, body.data[0]?.name]).toEqual([200, "Ann B."]);
+    expect(await stored()).toHaveProperty("emailUnproven");
+  });
 });
