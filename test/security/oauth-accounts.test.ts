@@ -69,6 +69,13 @@ const startLink = (
 const linked = async (traveller = browser): Promise<{ id: string; provider: string; email: string }[]> =>
   json(await traveller.go(`${api}/me/oauth-accounts`)).data;
 
+/** As sign-up by the public leaves it. */
+const markUnproven = () =>
+  users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
+
+const isUnproven = async (): Promise<boolean> =>
+  (await users().findOne({ _id: new ObjectId(userId) }))?.emailUnproven === true;
+
 /** Ends all sessions of a user but the one that asks. */
 async function endOthers(user: Api): Promise<void> {
   const sessions: { id: string; current: boolean }[] = (await user.get("/me/sessions")).body.data;
@@ -82,8 +89,7 @@ describe("B1 an account whose address was never proved", () => {
     const attacker = await logIn(system.traveller());
     const { url } = json(await startLink(attacker, "facebook"));
     expect((await attacker.travel(url)).end).toBe(`${system.stack.appUrl}/settings`);
-    // As sign-up by the public leaves it.
-    await users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
+    await markUnproven();
     const attackers = system.providers.profiles.facebook;
 
     become(system.providers, newPeople(`ann${count}`));
@@ -109,13 +115,67 @@ describe("B1 an account whose address was never proved", () => {
     const attacker = await logIn(system.traveller());
     const { url } = json(await startLink(attacker, "github"));
     const { end } = await attacker.travel(url, stopBefore);
-    await users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
+    await markUnproven();
 
     become(system.providers, owners);
     await signInOnApp(browser, system.stack, "google");
     become(system.providers, attackers);
     expect((await attacker.travel(end)).last.status).toBe(400);
     expect((await linked()).map(({ provider }) => provider)).toEqual(["google"]);
+  });
+
+  it.each<[ProviderName, string, string, boolean]>([
+    ["github", "with the same address, verified", "", true],
+    ["github", "with another address", "other-", false],
+    ["facebook", "that has not verified it", "", false],
+  ])("is proved by connecting %s %s: %p", async (provider, _name, before, isProved) => {
+    become(system.providers, newPeople(`ann${count}`, `${before}${email}`));
+    await markUnproven();
+    await logIn();
+    await browser.travel(json(await startLink(browser, provider)).url);
+    expect(await linked()).toHaveLength(1);
+    expect(await isUnproven()).toBe(!isProved);
+  });
+
+  it.each<[ProviderName, string, string, boolean]>([
+    ["google", "with the same address, verified", "", true],
+    ["google", "with another address", "other-", false],
+    ["facebook", "that has not verified it", "", false],
+  ])("is proved by signing in through the connected %s %s: %p", async (provider, _name, before, isProved) => {
+    become(system.providers, newPeople(`ann${count}`, `${before}${email}`));
+    await logIn();
+    await browser.travel(json(await startLink(browser, provider)).url);
+    await markUnproven();
+    const later = system.traveller();
+    await signInOnApp(later, system.stack, provider);
+    expect(decodeJwt(appToken(later)).sub).toBe(userId);
+    expect(await isUnproven()).toBe(!isProved);
+  });
+
+  it("keeps its password and connections when its user, who has proved it, signs in by another provider", async () => {
+    await markUnproven();
+    await logIn();
+    await browser.travel(json(await startLink(browser, "github")).url);
+    await signInOnApp(system.traveller(), system.stack, "google");
+    expect((await linked()).map(({ provider }) => provider)).toEqual(["github", "google"]);
+    await logIn(system.traveller());
+  });
+
+  it("is not proved by the victim who finishes at the provider what the attacker began", async () => {
+    await markUnproven();
+    const attacker = system.traveller();
+    const page = { "Content-Type": "application/json", Origin: CHAT };
+    const login = { method: "POST", headers: page, body: JSON.stringify({ email, password }) };
+    expect((await attacker.go(`${CHAT}/portal/login`, login)).status).toBe(200);
+    const begun = await attacker.go(`${CHAT}/portal/auth/github/link`, {
+      method: "POST",
+      headers: page,
+      body: JSON.stringify({ redirect: `${CHAT}/settings`, cookieBridgePrefix: "/portal" }),
+    });
+    expect((await browser.travel(json(begun).url)).last.status).toBe(400);
+    expect(await isUnproven()).toBe(true);
+    await signInOnApp(browser, system.stack, "google");
+    expect((await attacker.go(`${CHAT}/portal/login`, login)).status).toBe(401);
   });
 
   it("is what a provider makes that has not verified it, and its owner gets it back", async () => {

@@ -12,13 +12,19 @@ export interface BehindProxy {
   stop(): Promise<void>;
 }
 
-/** @param beside another stack of the same system */
-export async function startBehindProxy(beside?: Stack): Promise<BehindProxy> {
+/**
+ * @param beside another stack of the same system
+ * @param env settings of the one behind the proxy
+ */
+export async function startBehindProxy(
+  beside?: Stack,
+  env: Readonly<Record<string, string>> = {},
+): Promise<BehindProxy> {
   const direct = beside?.mongodbUrl ?? freshDatabase();
   const proxy = await startCommandProxy(direct);
   const { mongodbUrl } = proxy;
   const stack = await startStack(
-    beside === undefined ? { mongodbUrl } : { twinOf: beside, env: { MONGODB_URL: mongodbUrl } },
+    beside === undefined ? { mongodbUrl, env } : { twinOf: beside, env: { ...env, MONGODB_URL: mongodbUrl } },
   );
   const client = await MongoClient.connect(direct);
   return {

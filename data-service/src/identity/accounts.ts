@@ -42,8 +42,13 @@ export interface IdentityUsers {
   insert(user: NewUser): Promise<"made" | "there" | "taken">;
   /** Removes a user that was made a moment ago, unless a provider signs them in by now. */
   takeBack(userId: string): Promise<void>;
-  /** Takes away every way into an account whose address was never proved, then marks the address as proved. */
-  takeOver(userId: string): Promise<void>;
+  /**
+   * Takes away every way into an account whose address was never proved, then marks the address as proved.
+   * @returns false when somebody else has proved it meanwhile, or it is another one by now
+   */
+  takeOver(userId: string, email: string): Promise<boolean>;
+  /** Marks the address as proved, if it is the user's. */
+  proveAddress(userId: string, email: string): Promise<void>;
 }
 
 /** One row per (provider, subject). Every write is conditional: undefined or false means that somebody else was faster. */

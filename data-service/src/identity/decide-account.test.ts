@@ -2,27 +2,38 @@
 import { describe, expect, it } from "@jest/globals";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 
+const ADDRESS = "ann@example.com";
 const ANN = { id: "ann", isActive: true, emailUnproven: false };
 const NEWCOMER: AccountFacts = {
   linked: undefined,
   owner: undefined,
-  email: "ann@example.com",
+  email: ADDRESS,
   emailVerified: true,
   mayCreate: true,
 };
 
 describe("decideAccount", () => {
   it.each<[string, Partial<AccountFacts>, AccountDecision]>([
-    ["a linked account is used", { linked: ANN }, { kind: "use", userId: "ann" }],
+    ["a linked account is used", { linked: ANN }, { kind: "use", userId: "ann", proves: undefined }],
     [
       "a linked account is used, whatever the address says by now",
       { linked: ANN, email: undefined, emailVerified: false, mayCreate: false },
-      { kind: "use", userId: "ann" },
+      { kind: "use", userId: "ann", proves: undefined },
     ],
     [
       "a linked account is used although the address belongs to another user",
       { linked: ANN, owner: { ...ANN, id: "bob" } },
-      { kind: "use", userId: "ann" },
+      { kind: "use", userId: "ann", proves: undefined },
+    ],
+    [
+      "B1 a linked account that nobody has proved the address of is used, and a verified address proves it",
+      { linked: { ...ANN, emailUnproven: true } },
+      { kind: "use", userId: "ann", proves: ADDRESS },
+    ],
+    [
+      "B2 an unverified address proves nothing",
+      { linked: { ...ANN, emailUnproven: true }, emailVerified: false },
+      { kind: "use", userId: "ann", proves: undefined },
     ],
     [
       "a deactivated linked account is refused",
@@ -30,11 +41,15 @@ describe("decideAccount", () => {
       { kind: "refuse", error: "account_disabled" },
     ],
     ["without an address it is refused", { email: undefined }, { kind: "refuse", error: "email_missing" }],
-    ["a verified address links its owner", { owner: ANN }, { kind: "link", userId: "ann", takeOver: false }],
+    [
+      "a verified address links its owner",
+      { owner: ANN },
+      { kind: "link", userId: "ann", email: ADDRESS, takeOver: false },
+    ],
     [
       "B1 a verified address takes over an account whose address nobody proved",
       { owner: { ...ANN, emailUnproven: true } },
-      { kind: "link", userId: "ann", takeOver: true },
+      { kind: "link", userId: "ann", email: ADDRESS, takeOver: true },
     ],
     [
       "B2 an unverified address of somebody is refused",
@@ -51,17 +66,13 @@ describe("decideAccount", () => {
       { owner: { ...ANN, isActive: false } },
       { kind: "refuse", error: "account_disabled" },
     ],
-    ["a new address makes a user", {}, { kind: "create", email: "ann@example.com" }],
-    [
-      "a new unverified address makes a user",
-      { emailVerified: false },
-      { kind: "create", email: "ann@example.com" },
-    ],
+    ["a new address makes a user", {}, { kind: "create", email: ADDRESS }],
+    ["a new unverified address makes a user", { emailVerified: false }, { kind: "create", email: ADDRESS }],
     ["no user is made without sign-up", { mayCreate: false }, { kind: "refuse", error: "signup_disabled" }],
     [
       "a verified address links without sign-up, too",
       { owner: ANN, mayCreate: false },
-      { kind: "link", userId: "ann", takeOver: false },
+      { kind: "link", userId: "ann", email: ADDRESS, takeOver: false },
     ],
   ])("%s", (_name, facts, decision) => {
     expect(decideAccount({ ...NEWCOMER, ...facts })).toEqual(decision);

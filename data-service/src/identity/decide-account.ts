@@ -1,19 +1,19 @@
 // What a provider says about somebody -> what that means for the accounts here. Decides; sign-in.ts acts. Pure.
 import type { OAuthError } from "@portico/shared/oauth";
 
+interface KnownUser {
+  readonly id: string;
+  readonly isActive: boolean;
+  /** Nobody has ever vouched for the address of this user. */
+  readonly emailUnproven: boolean;
+}
+
 /** What is known when somebody comes back from a provider. */
 export interface AccountFacts {
   /** The user whom this provider account already signs in. */
-  readonly linked: { readonly id: string; readonly isActive: boolean } | undefined;
+  readonly linked: KnownUser | undefined;
   /** The user who has the same e-mail address. */
-  readonly owner:
-    | {
-        readonly id: string;
-        readonly isActive: boolean;
-        /** Nobody has ever vouched for this user's address. */
-        readonly emailUnproven: boolean;
-      }
-    | undefined;
+  readonly owner: KnownUser | undefined;
   /** Normalised; undefined when the provider gave none. */
   readonly email: string | undefined;
   readonly emailVerified: boolean;
@@ -22,9 +22,10 @@ export interface AccountFacts {
 }
 
 export type AccountDecision =
-  | { readonly kind: "use"; readonly userId: string }
+  /** `proves`: an address for which the provider vouches, should it be the user's. */
+  | { readonly kind: "use"; readonly userId: string; readonly proves: string | undefined }
   /** `takeOver`: whoever made the account never proved the address and must not keep a way in. */
-  | { readonly kind: "link"; readonly userId: string; readonly takeOver: boolean }
+  | { readonly kind: "link"; readonly userId: string; readonly email: string; readonly takeOver: boolean }
   | { readonly kind: "create"; readonly email: string }
   | { readonly kind: "refuse"; readonly error: OAuthError };
 
@@ -32,14 +33,19 @@ export type AccountDecision =
 export function decideAccount(facts: AccountFacts): AccountDecision {
   const { linked, owner, email, emailVerified, mayCreate } = facts;
   if (linked !== undefined) {
-    return linked.isActive ? { kind: "use", userId: linked.id } : refuse("account_disabled");
+    if (!linked.isActive) return refuse("account_disabled");
+    return {
+      kind: "use",
+      userId: linked.id,
+      proves: linked.emailUnproven && emailVerified ? email : undefined,
+    };
   }
   if (email === undefined) return refuse("email_missing");
   if (owner === undefined) return mayCreate ? { kind: "create", email } : refuse("signup_disabled");
   // An address that anybody could have typed at the provider must not open anybody's account.
   if (!emailVerified) return refuse("email_in_use");
   if (!owner.isActive) return refuse("account_disabled");
-  return { kind: "link", userId: owner.id, takeOver: owner.emailUnproven };
+  return { kind: "link", userId: owner.id, email, takeOver: owner.emailUnproven };
 }
 
 function refuse(error: OAuthError): AccountDecision {

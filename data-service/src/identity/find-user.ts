@@ -45,7 +45,7 @@ async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUse
       return { kind: "refused", error: decision.error };
     case "use":
       if (account?.isPending && !(await deps.accounts.confirm(identity, decision.userId))) return undefined;
-      return { kind: "user", userId: decision.userId, how: "use" };
+      return use(deps, decision);
     case "link":
       return link(deps, identity, decision, account);
     case "create":
@@ -74,16 +74,25 @@ function usableEmail(text: string | null): string | undefined {
   return emailProblem(email) === undefined ? email : undefined;
 }
 
+async function use(
+  { identityUsers }: FindUserDeps,
+  { userId, proves }: Extract<AccountDecision, { kind: "use" }>,
+): Promise<FoundUser> {
+  if (proves !== undefined) await identityUsers.proveAddress(userId, proves);
+  return { kind: "user", userId, how: "use" };
+}
+
 async function link(
   { accounts, identityUsers, sessionCache, clock }: FindUserDeps,
   identity: Identity,
-  { userId, takeOver }: Extract<AccountDecision, { kind: "link" }>,
+  { userId, email, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
 ): Promise<FoundUser | undefined> {
   // First: if the process dies in between, the next sign-in finds the address still unproved and goes on.
   if (takeOver) {
-    await identityUsers.takeOver(userId);
+    const isTaken = await identityUsers.takeOver(userId, email);
     sessionCache.forgetUser(userId);
+    if (!isTaken) return undefined;
   }
   const linked = await accounts.link(identity, userId, account?.userId, clock.now());
   return linked ? { kind: "user", userId, how: "link" } : undefined;

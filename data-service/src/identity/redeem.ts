@@ -1,14 +1,15 @@
 // Bridge code and flow cookie -> the session, or the connected account. The code is used up by one write.
 import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
 import { networkOf } from "@portico/shared/network-of";
-import type { OAuthError } from "@portico/shared/oauth";
+import type { Identity, OAuthError } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
+import { normalizeEmail } from "../auth/email.js";
 import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
-import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
+import type { IdentityUser, IdentityUsers, LinkedAccounts } from "./accounts.js";
 import type { BridgeCode } from "./sign-in.js";
 
 export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
@@ -20,7 +21,7 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
     find(codeHash: string, now: Date): Promise<BridgeCode | undefined>;
   };
   readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
-  readonly identityUsers: Pick<IdentityUsers, "find">;
+  readonly identityUsers: Pick<IdentityUsers, "find" | "proveAddress">;
   /** OAUTH_ROOT_ELSEWHERE: may a root admin sign in for another origin than the app's own? */
   readonly rootElsewhere: boolean;
   readonly audit: Audit;
@@ -100,9 +101,8 @@ async function connect(
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
   const { userId, redirect, identity } = code;
-  if (!(await deps.identityUsers.find(userId))?.isActive) {
-    return failed(deps, code, "account_disabled", client);
-  }
+  const user = await deps.identityUsers.find(userId);
+  if (!user?.isActive) return failed(deps, code, "account_disabled", client);
   const outcome = await whileSignedIn(
     deps,
     { userId, sessionId },
@@ -113,11 +113,22 @@ async function connect(
   );
   if (outcome === undefined) return failed(deps, code, "session_ended", client);
   if (outcome === "in use") return failed(deps, code, "account_in_use", client);
+  await proveAddress(deps, user, identity);
   if (outcome === "connected") {
     const details = { provider: identity.provider };
     await deps.audit.record({ event: "oauth.link", userId, details }, client);
   }
   return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
+}
+
+/** The session that connects it and the browser's cookie have shown that the provider's account is the user's own. */
+async function proveAddress(
+  { identityUsers }: RedeemDeps,
+  { id, emailUnproven }: IdentityUser,
+  { email, emailVerified }: Identity,
+): Promise<void> {
+  if (emailUnproven && emailVerified && email !== null)
+    await identityUsers.proveAddress(id, normalizeEmail(email));
 }
 
 /** What has been pending for longer was left by a process that died. */

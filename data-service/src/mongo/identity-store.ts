@@ -7,9 +7,8 @@ import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from 
 import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
 import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
-import { newSessionEpoch } from "../records/user-hooks.js";
-import { apiTokenCollection } from "./api-token-store.js";
 import { isDuplicate } from "./driver-errors.js";
+import { proveAddress, takeOver } from "./take-over.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
 interface FlowDocument extends Omit<StoredFlow, "stateHash"> {
@@ -238,19 +237,9 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
       const _id = ObjectId.createFromHexString(userId);
       if ((await accountCollection(db).findOne({ userId: _id })) === null) await users.deleteOne({ _id });
     },
-    async takeOver(userId) {
-      const _id = ObjectId.createFromHexString(userId);
-      // The order matters: the new epoch ends every session of whoever had the account before, and then what they made is
-      // removed (auth/while-signed-in); a session that a provider opens meanwhile is caught by the removal of the provider
-      // (identity/redeem).
-      const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
-      await users.updateOne({ _id, emailUnproven: true }, change);
-      await accountCollection(db).deleteMany({ userId: _id });
-      await flowCollection(db).deleteMany({ "link.userId": userId });
-      await codeCollection(db).deleteMany({ userId });
-      await db.collection("_sessions").deleteMany({ userId: _id });
-      await apiTokenCollection(db).deleteMany({ userId: _id });
-      await users.updateOne({ _id }, { $unset: { emailUnproven: "" } });
+    takeOver: (userId, email) => takeOver(db, users, userId, email),
+    async proveAddress(userId, email) {
+      await proveAddress(users, userId, email);
     },
   };
 }

@@ -1,0 +1,66 @@
+// An account whose address nobody has proved -> the account of whoever proves it: every way in that others have goes.
+import { type Collection, type Db, type Document, type Filter, ObjectId } from "mongodb";
+import { newSessionEpoch } from "../records/user-hooks.js";
+import type { UserDocument } from "./user-store.js";
+
+const PROVED = { $unset: { emailUnproven: "" as const } };
+
+/** Calls the address of a user proved, if it is this one. */
+export async function proveAddress(
+  users: Collection<UserDocument>,
+  userId: string,
+  email: string,
+): Promise<boolean> {
+  return (await users.updateOne(unproven(userId, email), PROVED)).matchedCount === 1;
+}
+
+/**
+ * The order is part of it: the new epoch ends every session of whoever had the account before, and what they made goes
+ * after that (auth/while-signed-in); a session that a provider opens meanwhile goes after the provider (identity/redeem).
+ * @returns false when somebody else has proved the address meanwhile, or it is another one by now
+ */
+export async function takeOver(
+  db: Db,
+  users: Collection<UserDocument>,
+  userId: string,
+  email: string,
+): Promise<boolean> {
+  const user = unproven(userId, email);
+  const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
+  await users.updateOne(user, change);
+  for (;;) {
+    const found = await findWaysIn(db, userId);
+    // The owner has nothing before the address is proved: what was found by then may go, however long that takes.
+    if ((await users.countDocuments(user)) === 0) return false;
+    if (found.length === 0) return proveAddress(users, userId, email);
+    for (const { rows, which } of found) await rows.deleteMany(which);
+  }
+}
+
+function unproven(userId: string, email: string): Filter<UserDocument> {
+  return { _id: ObjectId.createFromHexString(userId), email: { $eq: email }, emailUnproven: true };
+}
+
+/** Rows of a collection that let somebody into an account, or will. */
+interface WaysIn {
+  readonly rows: Collection;
+  readonly which: Filter<Document>;
+}
+
+/** One collection after the other, the providers first: a session that one of them opens meanwhile is found as well. */
+async function findWaysIn(db: Db, userId: string): Promise<WaysIn[]> {
+  const user = ObjectId.createFromHexString(userId);
+  const found: WaysIn[] = [];
+  for (const [name, whose] of [
+    ["_oauth_accounts", { userId: user }],
+    ["_oauth_flows", { "link.userId": userId }],
+    ["_bridge_codes", { userId }],
+    ["_sessions", { userId: user }],
+    ["_api_tokens", { userId: user }],
+  ] as const) {
+    const rows = db.collection<Document>(name);
+    const ids = (await rows.find(whose, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+    if (ids.length > 0) found.push({ rows, which: { ...whose, _id: { $in: ids } } });
+  }
+  return found;
+}
