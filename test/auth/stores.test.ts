@@ -82,12 +82,13 @@ beforeEach(async () => {
 
 const deps = () => ({
   appUrl: CLIENT.origin,
+  rootOrigin: null,
   sessions,
   users,
   tokens,
   clock,
   hasher,
-  sessionCache: makeSessionCache({ sessions, users, clock }),
+  sessionCache: makeSessionCache({ sessions, users, rootOrigin: null, clock }),
   throttle: openThrottle,
   digest: (email: string) => email,
   audit: memoryAudit().audit,
@@ -340,7 +341,8 @@ describe("sign-in on the stores", () => {
 });
 
 describe("a session whose password was changed", () => {
-  const live = (id: string) => makeSessionCache({ sessions, users, clock }).find(id, ANN.toHexString());
+  const live = (id: string) =>
+    makeSessionCache({ sessions, users, rootOrigin: null, clock }).find(id, ANN.toHexString());
   const sessionOf = ({ refreshToken }: { refreshToken: string }) =>
     tokens.refresh.read(refreshToken)?.sessionId ?? "";
   const setEpoch = (sessionEpoch: string) =>

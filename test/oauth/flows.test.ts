@@ -1,7 +1,7 @@
 // Contract 3.4 from the first redirect to the session, for each provider, on the app's own origin and through the bridge.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { decodeJwt } from "jose";
-import { apiOf } from "../support/api.js";
+import { apiOf, asAdmin } from "../support/api.js";
 import { become, newPeople, PROVIDER_NAMES, type Profiles } from "./support/providers.js";
 import {
   CHAT,
@@ -65,6 +65,18 @@ describe("a root admin", () => {
     traveller = system.traveller();
     const { appUrl } = system.stack;
     expect((await signInOnApp(traveller, system.stack, "google")).end).toBe(`${appUrl}/after`);
+    expect((await me(appUrl)).isRootAdmin).toBe(true);
+  });
+
+  it("who becomes one loses the sessions that providers opened on other origins, and no other (A22)", async () => {
+    const { appUrl } = system.stack;
+    await signInOnChat(traveller, "google");
+    await signInOnApp(traveller, system.stack, "google");
+    const { sub } = decodeJwt(traveller.cookies(appUrl).get("accessToken") ?? "");
+    const root = await asAdmin(system.stack);
+    expect((await root.patch(`/svc_user/${sub}`, { isRootAdmin: true })).status).toBe(200);
+    const lost = await traveller.go(`${CHAT}/portal/me`);
+    expect([lost.status, [...traveller.cookies(CHAT).keys()]]).toEqual([401, []]);
     expect((await me(appUrl)).isRootAdmin).toBe(true);
   });
 

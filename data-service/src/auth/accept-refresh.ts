@@ -5,8 +5,14 @@ import type { Audit } from "./audit.js";
 import { decideRotation } from "./decide-rotation.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshClaims } from "./refresh-token.js";
-import { isAlive, type Session } from "./session.js";
+import { isAlive, type RootOrigin, type Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
+
+/** The user of a session, as the record says now. */
+interface Holder {
+  readonly epoch: string;
+  readonly isRootAdmin: boolean;
+}
 
 export interface AcceptRefreshDeps {
   readonly sessions: {
@@ -14,7 +20,8 @@ export interface AcceptRefreshDeps {
     /** @returns what was removed */
     remove(sessionId: string): Promise<Session | undefined>;
   };
-  readonly users: { findActive(userId: string): Promise<{ readonly epoch: string } | undefined> };
+  readonly users: { findActive(userId: string): Promise<Holder | undefined> };
+  readonly rootOrigin: RootOrigin;
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
   readonly audit: Audit;
   readonly clock: Clock;
@@ -55,7 +62,7 @@ export async function acceptRefresh(
     return undefined;
   }
   const user = await deps.users.findActive(session.userId);
-  if (user === undefined || !(await isOfEpoch(deps, session, user, now))) {
+  if (user === undefined || !(await isStillTheirs(deps, session, user, now))) {
     await end(deps, sessionId);
     return undefined;
   }
@@ -63,15 +70,15 @@ export async function acceptRefresh(
 }
 
 /** Looks again before saying no: the session may have joined a new epoch since it was read. */
-async function isOfEpoch(
-  { sessions }: AcceptRefreshDeps,
+async function isStillTheirs(
+  { sessions, rootOrigin }: AcceptRefreshDeps,
   session: Session,
-  user: { readonly epoch: string },
+  user: Holder,
   now: Date,
 ): Promise<boolean> {
-  if (isAlive(session, user, now)) return true;
+  if (isAlive(session, user, now, rootOrigin)) return true;
   const again = await sessions.find(session.id);
-  return again !== undefined && isAlive(again, user, now);
+  return again !== undefined && isAlive(again, user, now, rootOrigin);
 }
 
 async function end({ sessions, sessionCache }: AcceptRefreshDeps, sessionId: string): Promise<void> {

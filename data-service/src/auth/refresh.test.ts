@@ -20,6 +20,7 @@ const ID = "AAAAAAAAAAAAAAAAAAAAAA";
 let tokens: Tokens;
 let time: number;
 let active: boolean;
+let isRootAdmin: boolean;
 let epoch: string;
 const memory = memoryAudit();
 const APP_URL = "https://app.example.com";
@@ -41,6 +42,7 @@ beforeAll(async () => {
 beforeEach(() => {
   time = START;
   active = true;
+  isRootAdmin = false;
   epoch = FIRST_EPOCH;
   memory.events.length = 0;
   forgotten = [];
@@ -83,7 +85,8 @@ const deps: RefreshDeps & LogOutDeps = {
       return session;
     },
   },
-  users: { findActive: async () => (active ? { epoch } : undefined) },
+  users: { findActive: async () => (active ? { epoch, isRootAdmin } : undefined) },
+  rootOrigin: APP_URL,
   throttle: openThrottle,
   audit: memory.audit,
   sessionCache: { forgetSession: (id) => void forgotten.push(id) },
@@ -170,6 +173,16 @@ describe("refresh", () => {
   it("ends the session of a deactivated or deleted user", async () => {
     active = false;
     await expect(use(0)).rejects.toEqual(refused);
+    expect([stored.size, forgotten]).toEqual([0, [ID]]);
+  });
+
+  it("ends a session that a provider opened on another origin once its user is root admin (A22)", async () => {
+    const session = stored.get(ID);
+    if (session === undefined) throw new Error("missing");
+    stored.set(ID, { ...session, provider: "google", origin: "https://chat.example.com" });
+    await use(0);
+    isRootAdmin = true;
+    await expect(use(1)).rejects.toEqual(refused);
     expect([stored.size, forgotten]).toEqual([0, [ID]]);
   });
 

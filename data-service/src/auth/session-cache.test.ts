@@ -1,9 +1,11 @@
 // The session cache: one read for many, a few seconds old at most.
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { FIRST_EPOCH, type Session } from "./session.js";
+import { FIRST_EPOCH, type RootOrigin, type Session } from "./session.js";
 import { type ActiveUser, makeSessionCache, type SessionCache } from "./session-cache.js";
 
 const START = new Date("2026-01-01T12:00:00.000Z").getTime();
+const APP_URL = "https://app.example.com";
+const CHAT = "https://chat.example.com";
 const ANN = "64b000000000000000000001";
 const BOB = "64b000000000000000000002";
 
@@ -12,12 +14,14 @@ let reads: number;
 let stored: Map<string, Session>;
 let users: Map<string, ActiveUser>;
 let failure: Error | undefined;
+let rootOrigin: RootOrigin;
 let cache: SessionCache;
 
 beforeEach(() => {
   time = START;
   reads = 0;
   failure = undefined;
+  rootOrigin = APP_URL;
   const now = new Date(START);
   const times = { rotatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: new Date(START + 3_600_000) };
   const rest = {
@@ -39,6 +43,9 @@ beforeEach(() => {
       },
     },
     users: { findActive: async (id) => users.get(id) },
+    get rootOrigin() {
+      return rootOrigin;
+    },
     clock: { now: () => new Date(time) },
   });
 });
@@ -99,6 +106,30 @@ describe("the session cache", () => {
     users.set(ANN, { roleId: null, isRootAdmin: true, epoch: "another" });
     time += 5001;
     expect(await cache.find("s1", ANN)).toBeUndefined();
+  });
+
+  it.each([
+    ["of a provider on another origin", { provider: "google", origin: CHAT }, false],
+    ["of a provider on the app's own", { provider: "google", origin: APP_URL }, true],
+    ["of a password on another origin", { provider: null, origin: CHAT }, true],
+  ])("of a user who becomes root admin keeps or drops the session %s (A22)", async (_name, how, isKept) => {
+    const session = stored.get("s1");
+    if (session === undefined) throw new Error("missing");
+    stored.set("s1", { ...session, ...how });
+    const user = { roleId: null, epoch: FIRST_EPOCH };
+    users.set(ANN, { ...user, isRootAdmin: false });
+    expect(await cache.find("s1", ANN)).toBeDefined();
+    users.set(ANN, { ...user, isRootAdmin: true });
+    time += 5001;
+    expect((await cache.find("s1", ANN)) !== undefined).toBe(isKept);
+  });
+
+  it("keeps a root admin's session of a provider on any origin under OAUTH_ROOT_ELSEWHERE", async () => {
+    const session = stored.get("s1");
+    if (session === undefined) throw new Error("missing");
+    stored.set("s1", { ...session, provider: "google", origin: CHAT });
+    rootOrigin = null;
+    expect(await cache.find("s1", ANN)).toBeDefined();
   });
 
   it("finds no session for another user's token", async () => {

@@ -1,7 +1,7 @@
 // Which sessions are alive and what their users may do, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
-import { isAlive, type Session } from "./session.js";
+import { isAlive, type RootOrigin, type Session } from "./session.js";
 
 /** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
 const MAX_AGE_MS = 5_000;
@@ -22,6 +22,7 @@ export interface LiveSession extends ActiveUser {
 export interface SessionCacheDeps {
   readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
   readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
+  readonly rootOrigin: RootOrigin;
   readonly clock: Clock;
 }
 
@@ -85,7 +86,7 @@ export function findAnew(
 }
 
 async function read(
-  { sessions, users, clock }: SessionCacheDeps,
+  { sessions, users, rootOrigin, clock }: SessionCacheDeps,
   sessionId: string,
   userId: string,
 ): Promise<LiveSession | undefined> {
@@ -94,6 +95,6 @@ async function read(
   const session = await sessions.find(sessionId);
   if (session === undefined || user === undefined) return undefined;
   // The token's user and the session's user must be the same.
-  if (session.userId !== userId || !isAlive(session, user, clock.now())) return undefined;
+  if (session.userId !== userId || !isAlive(session, user, clock.now(), rootOrigin)) return undefined;
   return { ...user, expiresAt: session.expiresAt };
 }

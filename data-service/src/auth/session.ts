@@ -46,13 +46,29 @@ export function sessionExpiry(session: Pick<Session, "createdAt" | "remember">, 
  */
 export const FIRST_EPOCH = "";
 
-/** Whether a session is alive at `now` for its user, whose record says `epoch`. */
-export function isAlive(
-  session: Pick<Session, "expiresAt" | "epochs">,
-  user: { readonly epoch: string },
-  now: Date,
+/**
+ * Where providers open sessions for root admins: on the app's own origin; null = on every one (OAUTH_ROOT_ELSEWHERE).
+ * Whoever runs the app of another origin sees the sessions that it proxies (security row A22).
+ */
+export type RootOrigin = string | null;
+
+/** Whether a session may be that of a root admin. */
+export function isForRoot(
+  { provider, origin }: Pick<Session, "provider" | "origin">,
+  rootOrigin: RootOrigin,
 ): boolean {
-  return session.expiresAt > now && session.epochs.includes(user.epoch);
+  return provider === null || rootOrigin === null || origin === rootOrigin;
+}
+
+/** Whether a session is alive at `now` for its user, as whose record says. One who has become root admin may have lost it. */
+export function isAlive(
+  session: Pick<Session, "expiresAt" | "epochs" | "provider" | "origin">,
+  user: { readonly epoch: string; readonly isRootAdmin: boolean },
+  now: Date,
+  rootOrigin: RootOrigin,
+): boolean {
+  const isCurrent = session.expiresAt > now && session.epochs.includes(user.epoch);
+  return isCurrent && (!user.isRootAdmin || isForRoot(session, rootOrigin));
 }
 
 const SESSION_ID = /^[\w-]{21}[AQgw]$/;

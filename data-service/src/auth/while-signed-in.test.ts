@@ -39,6 +39,7 @@ const cache = () =>
     users: {
       findActive: async (id) => (id === ANN ? { roleId: null, isRootAdmin: false, epoch } : undefined),
     },
+    rootOrigin: null,
     clock,
   });
 

@@ -58,7 +58,7 @@ beforeAll(async () => {
     epochOf: async () => FIRST_EPOCH,
   };
   const logger = makeLogger("test", "silent");
-  const sessionCache = makeSessionCache({ sessions, users, clock });
+  const sessionCache = makeSessionCache({ sessions, users, rootOrigin: null, clock });
   const apiTokenCache = {
     async find(text: string) {
       const readOnly = text === READ_ONLY;
@@ -76,6 +76,7 @@ beforeAll(async () => {
   app.use(
     authRoutes({
       appUrl: "https://app.example.com",
+      rootOrigin: null,
       sessions,
       users,
       hasher,

@@ -7,6 +7,7 @@ import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import { normalizeEmail } from "../auth/email.js";
 import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
+import { isForRoot, type RootOrigin } from "../auth/session.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import type { IdentityUser, IdentityUsers, LinkedAccounts } from "./accounts.js";
@@ -22,8 +23,7 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
   };
   readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
   readonly identityUsers: Pick<IdentityUsers, "find" | "proveAddress">;
-  /** OAUTH_ROOT_ELSEWHERE: may a root admin sign in for another origin than the app's own? */
-  readonly rootElsewhere: boolean;
+  readonly rootOrigin: RootOrigin;
   readonly audit: Audit;
   /** For refusals, which cost a client nothing: anybody can make up codes. */
   readonly auditOnceAMinute: RecordOnceAMinute;
@@ -75,12 +75,11 @@ function refusalReason(code: BridgeCode | undefined, redirect: string | null): R
 
 async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFacts): Promise<RedeemAnswer> {
   const { userId, redirect, identity } = code;
+  const { provider } = identity;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
-  // Whoever runs the app of another origin can see the sessions that it proxies (security row A22).
-  if (user.isRootAdmin && !code.isOwnOrigin && !deps.rootElsewhere)
+  if (user.isRootAdmin && !isForRoot({ provider, origin: client.origin }, deps.rootOrigin))
     return failed(deps, code, "root_admin_elsewhere", client);
-  const { provider } = identity;
   const { epoch } = user;
   const session = await startSession(deps, { userId, remember: true, provider, epoch }, client);
   // When an account is taken over, it loses first its providers, then its sessions: a session that is made too late to be

@@ -4,7 +4,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
-import { isAlive, type Session } from "../auth/session.js";
+import { isAlive, type RootOrigin, type Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
 import type { SessionUser } from "../principal.js";
 
@@ -16,18 +16,22 @@ export interface MySessionsDeps {
     removeOf(userId: string, sessionId: string): Promise<boolean>;
   };
   readonly users: { epochOf(userId: string): Promise<string> };
+  readonly rootOrigin: RootOrigin;
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
   readonly audit: Audit;
   readonly clock: Clock;
 }
 
 /** The user's live sessions as the API shows them, the most recently used first. */
-export async function listSessions(deps: MySessionsDeps, { userId, by }: SessionUser): Promise<JsonObject[]> {
+export async function listSessions(
+  deps: MySessionsDeps,
+  { userId, isRootAdmin, by }: SessionUser,
+): Promise<JsonObject[]> {
   const now = deps.clock.now();
   const epoch = await deps.users.epochOf(userId);
   const sessions = await deps.sessions.listOf(userId, now);
   return sessions
-    .filter((session) => isAlive(session, { epoch }, now))
+    .filter((session) => isAlive(session, { epoch, isRootAdmin }, now, deps.rootOrigin))
     .map((session) => ({
       id: session.id,
       createdAt: session.createdAt.toISOString(),

@@ -41,6 +41,7 @@ export async function makeAuth(
   logger: Logger,
 ): Promise<AuthDeps> {
   const clock = systemClock;
+  const rootOrigin = config.oauthRootElsewhere ? null : config.appUrl;
   const keys = await openStoredKeys(
     {
       store: makeKeyStore(db),
@@ -59,7 +60,7 @@ export async function makeAuth(
   };
   const [ofSessions, ofTokens] = [metrics.cache("sessions"), metrics.cache("api_tokens")];
   const sessionCache = counted(
-    makeSessionCache({ sessions: { find: noted(ofSessions.load, sessions.find) }, users, clock }),
+    makeSessionCache({ sessions: { find: noted(ofSessions.load, sessions.find) }, users, rootOrigin, clock }),
     ofSessions,
   );
   const tokenStore = { ...apiTokens, findByHash: noted(ofTokens.load, apiTokens.findByHash) };
@@ -72,6 +73,7 @@ export async function makeAuth(
   const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
     appUrl: config.appUrl,
+    rootOrigin,
     users,
     sessions,
     apiTokens,
@@ -117,7 +119,18 @@ export function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { users, sessions, sessionCache, apiTokenCache, tokens, throttle, clock, audit, logger }: AuthDeps,
+  {
+    users,
+    sessions,
+    sessionCache,
+    apiTokenCache,
+    tokens,
+    throttle,
+    rootOrigin,
+    clock,
+    audit,
+    logger,
+  }: AuthDeps,
 ): IdentityDeps {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
@@ -132,7 +145,7 @@ export function makeIdentity(
     logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     assertions: makeAssertions(secrets.serviceSecret),
-    rootElsewhere: config.oauthRootElsewhere,
+    rootOrigin,
     oauthSignup: config.oauthSignup,
     oauthSignupRole: config.oauthSignupRole,
     oauthStartsPerMinute: config.oauthStartsPerMinute,
