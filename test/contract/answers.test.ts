@@ -201,7 +201,7 @@ describe("Cache-Control", () => {
   });
 
   it.each([
-    ["/api/.well-known/jwks.json", "public, max-age=300"],
+    ["/api/.well-known/jwks.json", "public, max-age=5"],
     ["/api/docs", "no-cache"],
     ["/api/docs/docs.js", "no-cache"],
     ["/", "no-cache"],

@@ -12,6 +12,7 @@ import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
 import { type LogOutDeps, logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
+import { JWKS_MAX_AGE_SECONDS } from "./stored-keys.js";
 
 export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
   readonly sessions: LogInDeps["sessions"] & LogOutDeps["sessions"] & RefreshDeps["sessions"];
@@ -26,9 +27,6 @@ export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
 
 /** No auth call needs more, and the body is read before anybody has proved who they are. */
 const BODY_MAX_BYTES = 16 * 1024;
-
-/** Other services may cache our keys for this long; a retired key stays published longer. */
-const JWKS_MAX_AGE_SECONDS = 300;
 
 /** Mount it before the service's own body parser and `authenticate`. */
 export function authRoutes(deps: AuthRoutesDeps): Router {

@@ -42,6 +42,11 @@ export interface RotatingKeyRing extends KeyRing {
 const MAX_AGE_MS = 5_000;
 /** Longer than that, so that no instance meets a token whose key it could not know yet. */
 const ACTIVATION_MS = 10_000;
+/**
+ * How long others may keep our public keys: whoever asks the last instance to learn of a new key asks again before that
+ * key signs.
+ */
+export const JWKS_MAX_AGE_SECONDS = (ACTIVATION_MS - MAX_AGE_MS) / 1000;
 /** A token with an unknown key makes us look again, but a flood of such tokens no more often than this. */
 const LOOK_AGAIN_MS = 1_000;
 

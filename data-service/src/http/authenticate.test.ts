@@ -291,7 +291,7 @@ describe("the auth routes", () => {
 
   it("publish the keys, cacheable", async () => {
     const answer = await call("GET", "/.well-known/jwks.json");
-    expect(answer.headers["cache-control"]).toBe("public, max-age=300");
+    expect(answer.headers["cache-control"]).toBe("public, max-age=5");
     expect(answer.body.keys).toEqual([
       expect.objectContaining({ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig" }),
     ]);
