@@ -146,6 +146,18 @@ describe("readConfig", () => {
     },
   );
 
+  it("in production takes no origin of http beside an app on https, not even one of this machine (C10)", () => {
+    const origins = "http://localhost:5173,http://shop.example.com,https://chat.example.com";
+    const secure = { APP_URL: "https://app.example.com", ALLOWED_ORIGINS: origins };
+    const production = { NODE_ENV: "production", SERVICE_SECRET };
+    const refused = "ALLOWED_ORIGINS must be https when NODE_ENV is production and APP_URL is https, not";
+    expect(problems({ ...secure, ...production })).toEqual([
+      `${refused} "http://localhost:5173".`,
+      `${refused} "http://shop.example.com".`,
+    ]);
+    expect(problems(secure)).toEqual([]);
+  });
+
   it("needs SERVICE_SECRET in production", () => {
     expect(problems({ NODE_ENV: "production" })).toEqual([
       expect.stringContaining("SERVICE_SECRET is required"),

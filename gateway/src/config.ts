@@ -12,7 +12,7 @@ import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answ
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
 import { isPrefix } from "./oauth/return-target.js";
-import { isLoopback, requireSecure } from "./secure-address.js";
+import { isLoopback, requireSecure, requireSecureOrigin } from "./secure-address.js";
 
 /** The settings of the gateway. Each field names its variable. */
 export interface Config extends OverloadLimits, AnswerLimits {
@@ -117,7 +117,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: reader.integer("PORT", 3000, { min: 0, max: 65_535 }),
     host: reader.text("HOST", "127.0.0.1"),
     dataServiceUrl: reader.origin("DATA_SERVICE_URL", "http://127.0.0.1:3001"),
-    ...readAllowedOrigins(reader, production),
+    ...readAllowedOrigins(reader, { appUrl, production }),
     staticDir: readStaticDir(reader),
     dataDir: resolve(reader.text("DATA_DIR", "./.data")),
     serviceSecret: readServiceSecret(reader, production),
@@ -161,7 +161,7 @@ function readServiceSecret(reader: EnvReader, production: boolean): string | und
 
 function readAllowedOrigins(
   reader: EnvReader,
-  production: boolean,
+  app: Pick<Config, "appUrl" | "production">,
 ): Pick<Config, "allowedOrigins" | "bridgePrefixes"> {
   const name = "ALLOWED_ORIGINS";
   const prefixes = new Map<string, string>();
@@ -175,7 +175,7 @@ function readAllowedOrigins(
     return origin;
   });
   const allowedOrigins = Object.freeze([...new Set(origins)]);
-  for (const origin of allowedOrigins) requireSecure(reader, name, origin, production);
+  for (const origin of allowedOrigins) requireSecureOrigin(reader, name, origin, app);
   return { allowedOrigins, bridgePrefixes: prefixes };
 }
 

@@ -13,6 +13,28 @@ export function isLoopback(address: string): boolean {
  * @param name of the setting
  */
 export function requireSecure(reader: EnvReader, name: string, address: string, production: boolean): void {
-  if (!production || new URL(address).protocol !== "http:" || isLoopback(address)) return;
+  if (!production || !isHttp(address) || isLoopback(address)) return;
   reader.problem(`${name} must be https when NODE_ENV is production, not "${address}".`);
+}
+
+/**
+ * The same for an origin whose pages may have sessions. Beside an app on https not even one of this machine may be on http:
+ * its sessions are in cookies without `__Host-`, and those a sibling domain can plant in the app's pages (security row C10).
+ */
+export function requireSecureOrigin(
+  reader: EnvReader,
+  name: string,
+  origin: string,
+  { appUrl, production }: { readonly appUrl: string; readonly production: boolean },
+): void {
+  const isLess = production && isHttp(origin) && !isHttp(appUrl);
+  if (isLess)
+    reader.problem(
+      `${name} must be https when NODE_ENV is production and APP_URL is https, not "${origin}".`,
+    );
+  else requireSecure(reader, name, origin, production);
+}
+
+function isHttp(address: string): boolean {
+  return new URL(address).protocol === "http:";
 }
