@@ -71,6 +71,14 @@ async function choose(page: Page, email: string, answer: "allow" | "deny" = "all
   await page.click(`button[value=${answer}]`);
 }
 
+/** What the development provider's form sends along unseen. */
+async function hiddenFields(page: Page): Promise<Record<string, string>> {
+  const fields = await page.$$eval("input[type=hidden]", (inputs) =>
+    inputs.map((input) => [input.getAttribute("name"), input.getAttribute("value")]),
+  );
+  return Object.fromEntries(fields);
+}
+
 const newEmail = (): string => {
   count += 1;
   return `browser${count}@example.com`;
@@ -165,6 +173,18 @@ describe("the bridge in a browser", () => {
     await page.waitForURL(/set-cookies/);
     expect(await page.textContent("body")).toContain("flow_cookie_missing");
     expect(await cookieNames(context, chatUrl)).toEqual([]);
+    await context.close();
+  });
+
+  test("keeps from the app the fragment with which Facebook sends browsers back", async () => {
+    const { context, page } = await open();
+    await page.goto(startAt(chatUrl, "facebook", `${chatUrl}/after`, "/portal"));
+    const form = { ...(await hiddenFields(page)), email: newEmail(), answer: "allow" };
+    const sent = { form, headers: { Origin: stack.appUrl }, maxRedirects: 0 };
+    const { location: callback } = (await context.request.post(page.url(), sent)).headers();
+    await page.goto(`${callback}#_=_`);
+    expect(await page.textContent("h1")).toBe("Chat");
+    expect(await page.evaluate(() => location.hash)).toBe("");
     await context.close();
   });
 

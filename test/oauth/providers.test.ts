@@ -7,6 +7,7 @@ import { untilLogged } from "../support/process-facts.js";
 import { become, newPeople, PROVIDER_NAMES, type ProviderName } from "./support/providers.js";
 import {
   CHAT,
+  isBridge,
   isCallback,
   type OAuthSystem,
   signInOnApp,
@@ -69,6 +70,17 @@ describe("the profile request", () => {
     expect([pathname, searchParams.get("fields")]).toEqual(["/facebook/me", "id,email,name"]);
     const proof = createHmac("sha256", "facebook-secret").update(token).digest("hex");
     expect(searchParams.get("appsecret_proof")).toBe(proof);
+  });
+});
+
+describe("the way back from a provider", () => {
+  it.each([
+    ["facebook", "ends the fragment that Facebook adds, before it comes to the app", /#$/],
+    ["google", "has no fragment", /^[^#]+$/],
+    ["github", "has no fragment", /^[^#]+$/],
+  ] as const)("from %s %s", async (provider, _name, address) => {
+    const { last } = await signInOnChat(system.traveller(), provider, "/portal", isBridge);
+    expect(last.location).toMatch(address);
   });
 });
 

@@ -35,7 +35,12 @@ export function callbackRoute(deps: CallbackDeps, provider: Provider): RequestHa
     const message = await finish(deps, provider, { ...flow, state }, query, request);
     const { redirect, bridgePrefix } = flow;
     const location = bridgeUrl({ redirect, bridgePrefix, origin: new URL(redirect).origin }, message);
-    response.status(302).set("Location", location).end();
+    // An empty fragment ends one that came along, which would reach the app.
+    const end = deps.oauth.of(provider).row.addsFragment ? "#" : "";
+    response
+      .status(302)
+      .set("Location", location + end)
+      .end();
   };
 }
 

@@ -28,6 +28,8 @@ class FacebookStrategy extends Strategy {
 
 export const facebook: ProviderRow = {
   provider: "facebook",
+  // `#_=_`
+  addsFragment: true,
   strategy: (setup) => new FacebookStrategy(setup),
   identity(profile) {
     const { id, email, name } = rawProfile(profile);

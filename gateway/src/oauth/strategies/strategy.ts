@@ -20,6 +20,8 @@ export interface Setup {
 /** One row a provider. */
 export interface ProviderRow {
   readonly provider: Provider;
+  /** It sends browsers back with a fragment of its own, which they carry along through redirects that have none. */
+  readonly addsFragment?: true;
   strategy(setup: Setup): OAuth2Strategy;
   /** Undefined when the profile names nobody. @param profile what the strategy made of the provider's answer */
   identity(profile: unknown): Identity | undefined;
