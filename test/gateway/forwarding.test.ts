@@ -229,7 +229,14 @@ describe("CORS", () => {
     expect(listed.headers.get("access-control-max-age")).toBe("600");
     const headers = listed.headers.get("access-control-allow-headers")?.split(", ");
     expect(headers).toEqual(
-      expect.arrayContaining(["Authorization", "If-Match", "If-Range", "Last-Event-ID"]),
+      expect.arrayContaining([
+        "Authorization",
+        "If-Match",
+        "If-Range",
+        "Last-Event-ID",
+        "traceparent",
+        "tracestate",
+      ]),
     );
     const foreign = await preflight("https://evil.com");
     for (const name of ["allow-methods", "max-age"])

@@ -4,7 +4,7 @@ import type { RequestHandler } from "express";
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, QUERY";
 const REQUEST_HEADERS =
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, " +
-  "If-Unmodified-Since, Last-Event-ID, Range, X-Correlation-ID, X-HTTP-Method-Override";
+  "If-Unmodified-Since, Last-Event-ID, Range, traceparent, tracestate, X-Correlation-ID, X-HTTP-Method-Override";
 const RESPONSE_HEADERS =
   "Accept-Query, Accept-Ranges, Allow, Content-Disposition, Content-Range, ETag, Location, Retry-After, X-Correlation-ID";
 /** Ten minutes: a removed origin is forgotten soon enough. */
