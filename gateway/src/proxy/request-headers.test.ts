@@ -12,6 +12,7 @@ const OWN = {
 };
 const OURS = {
   host: "data:3001",
+  via: "1.1 portico",
   "x-correlation-id": "c-1",
   "x-forwarded-for": "203.0.113.9",
   "x-forwarded-host": "app.example.com",
@@ -46,7 +47,7 @@ describe("upstreamRequestHeaders", () => {
     expect(upstreamRequestHeaders("GET", { [name]: "x" }, OWN)).toEqual(OURS);
   });
 
-  it.each(["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-correlation-id", "host"])(
+  it.each(["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-correlation-id", "via", "host"])(
     "states %s itself",
     (name) => {
       expect(upstreamRequestHeaders("GET", { [name]: "evil" }, OWN)).toEqual(OURS);

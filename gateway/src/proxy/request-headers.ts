@@ -32,6 +32,9 @@ const ALLOWED = [
   "user-agent",
 ];
 
+/** A gateway must name itself to whom it forwards (RFC 9110, section 7.6.3). What others were on the way stays here. */
+const VIA = "1.1 portico";
+
 /**
  * @param method of the client's request
  * @param headers of the client's request
@@ -45,6 +48,7 @@ export function upstreamRequestHeaders(
   if (isQueryByPost({ method, headers })) passed["x-http-method-override"] = "QUERY";
   frame(passed, method, headers);
   passed.host = own.host;
+  passed.via = VIA;
   passed["x-correlation-id"] = own.correlationId;
   passed["x-forwarded-host"] = own.publicHost;
   passed["x-forwarded-proto"] = own.publicProtocol;
