@@ -44,8 +44,8 @@ function slowTraveller(): Traveller {
 }
 
 const tokenOf = (traveller: Traveller) => traveller.cookies(system.stack.appUrl).get("accessToken") ?? "";
-const apiAs = (traveller: Traveller) =>
-  apiOf(system.stack.dataUrl, { Authorization: `Bearer ${tokenOf(traveller)}` });
+/** At the data service that has not seen them yet: the other one knows for a while who was signed in. */
+const seenAnew = (token: string) => apiOf(held.stack.dataUrl, { Authorization: `Bearer ${token}` });
 
 /** Where the slow one stands still: at its first change, when it has ended the sessions, when it has seen what is there. */
 const STOPS: [string, () => (command: string) => boolean][] = [
@@ -60,16 +60,16 @@ describe.each(STOPS)("a sign-in that stands still when it %s", (_name, when) => 
     const going = await stopAt(held.proxy, when(), () => signInOnApp(slow, system.stack, "google"));
     const quick = system.traveller();
     await signInOnApp(quick, system.stack, "google");
-    const owner = apiAs(quick);
+    const owner = apiOf(system.stack.dataUrl, { Authorization: `Bearer ${tokenOf(quick)}` });
     const made = await owner.post("/auth/api-tokens", { name: "mine", expiresAt: "never" });
     expect(made.status).toBe(201);
-    await signInOnApp(quick, system.stack, "github");
+    await signInOnApp(system.traveller(), system.stack, "github");
     going.goOn();
     await going.answer;
     expect(decodeJwt(tokenOf(slow)).sub).toBe(userId);
-    const bearer = { Authorization: `Bearer ${made.body.data[0].token}` };
-    expect((await apiOf(system.stack.dataUrl, bearer).get("/me")).status).toBe(200);
-    const { body } = await owner.get("/me/oauth-accounts");
+    expect((await seenAnew(made.body.data[0].token).get("/me")).status).toBe(200);
+    const { status, body } = await seenAnew(tokenOf(quick)).get("/me/oauth-accounts");
+    expect(status).toBe(200);
     expect(body.data.map(({ provider }: { provider: string }) => provider)).toEqual(["google", "github"]);
   });
 
@@ -82,6 +82,6 @@ describe.each(STOPS)("a sign-in that stands still when it %s", (_name, when) => 
     going.goOn();
     await going.answer;
     expect((await tab.travel(end)).end).toBe(`${system.stack.appUrl}/after`);
-    expect((await apiAs(tab).get("/me")).status).toBe(200);
+    expect((await seenAnew(tokenOf(tab)).get("/me")).status).toBe(200);
   });
 });
