@@ -25,9 +25,10 @@ export function measurePool(client: MongoClient, registry: Registry): void {
   client.on("connectionCreated", () => open.inc());
   client.on("connectionClosed", () => open.dec());
   client.on("connectionCheckOutStarted", () => waiting.inc());
-  client.on("connectionCheckOutFailed", () => {
+  client.on("connectionCheckOutFailed", ({ reason }) => {
     waiting.dec();
-    failed.inc();
+    // Our patch of the driver tells of those as well that were not wanted any more (data-service/patches).
+    if (reason !== "aborted") failed.inc();
   });
   client.on("connectionCheckedOut", ({ durationMS }) => {
     waiting.dec();
