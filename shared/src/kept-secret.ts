@@ -5,6 +5,7 @@ import { link, open, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError } from "./env.js";
 import { makeFolder } from "./make-folder.js";
+import { syncFolder } from "./sync-folder.js";
 
 /** A kept secret: its file, how a new one is made, and how the file is read back. */
 export interface Kept<Value> {
@@ -45,6 +46,7 @@ async function readOrMake(folder: string, path: string, secret: Kept<unknown>): 
   if (kept !== undefined) return kept;
   await makeFolder(folder, 0o700);
   await publish(path, secret.make());
+  // The name must survive a power cut as well as the bytes: what the key encrypts does.
   await syncFolder(folder);
   return readFile(path, "utf8");
 }
@@ -71,16 +73,6 @@ async function publish(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
     await unlink(draft);
-  }
-}
-
-/** The file's name must survive a power cut as its bytes do, for what the key encrypts survives as well. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
