@@ -103,16 +103,22 @@ async function finish(event, running, stopTimeoutMs) {
   const ends = [];
   for (const service of running.toReversed()) {
     const left = deadline - Date.now();
-    ends.push(await service.stop(Math.max(left, stopTimeoutMs * LAST_SHARE)));
+    const end = await service.stop(Math.max(left, stopTimeoutMs * LAST_SHARE));
+    if (!isClean(end) && end.name !== event.name) explainEnd(end);
+    ends.push(end);
   }
-  // One that was still starting doesn't handle the signal yet, and dies of it as it should.
-  const wasClean = ends.every(({ code, signal }) => code === 0 || signal === "SIGTERM");
   if (event.kind === "ended") return event.code ?? 1;
-  return wasClean ? 0 : 1;
+  return ends.every(isClean) ? 0 : 1;
 }
 
-function explainEnd({ name, code, signal, problems }) {
-  if (problems.length > 0) for (const problem of problems) process.stderr.write(`${problem}\n`);
+/** One that is still loading its code does not handle the signal yet, and dies of it as it should. */
+function isClean({ code, signal }) {
+  return code === 0 || signal === "SIGTERM";
+}
+
+function explainEnd({ name, code, signal, problems, isLate }) {
+  if (isLate) process.stderr.write(`The ${name} did not stop in time and was killed.\n`);
+  else if (problems.length > 0) for (const problem of problems) process.stderr.write(`${problem}\n`);
   else process.stderr.write(`The ${name} ended (${signal ?? `exit code ${code}`}).\n`);
 }
 

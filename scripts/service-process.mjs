@@ -33,17 +33,27 @@ export class ServiceProcess {
     this.#child.send({ type: "begin", env }, () => {});
   }
 
-  /** Asks the service to stop, kills it when time is up, and resolves with its end. */
+  /** Asks the service to stop, kills it when time is up, and resolves with its end and whether it was too late. */
   async stop(timeoutMs) {
-    this.#child.kill("SIGTERM");
-    const timer = setTimeout(() => this.kill(), timeoutMs);
+    this.#askToStop();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.kill();
+    }, timeoutMs);
     const end = await this.ended;
     clearTimeout(timer);
-    return end;
+    return { ...end, isLate };
   }
 
   kill() {
     this.#child.kill("SIGKILL");
+  }
+
+  #askToStop() {
+    if (process.platform !== "win32") this.#child.kill("SIGTERM");
+    // No signal can be caught there: it would end the service amid what it writes. It stops when its channel closes.
+    else if (this.#child.connected) this.#child.disconnect();
   }
 
   #whenReady() {

@@ -43,6 +43,13 @@ const REFUSES = `${NOTE}
   process.exitCode = 1;
   process.disconnect();
 `;
+const STOPS_BADLY = READY.replace("process.exit(0)", "process.exit(3)");
+/** Says how it was asked to stop. */
+const TELLS_WHY = `${NOTE}
+  process.on("SIGTERM", () => { note(name + " got a signal"); process.exit(0); });
+  process.on("disconnect", () => { note(name + " lost its channel"); process.exit(0); });
+  process.send({ type: "ready", url: "http://127.0.0.1:4001" });
+`;
 const CRASHES = `${NOTE} process.send({ type: "ready", url: "x" }); setTimeout(() => process.exit(7), 300);`;
 const NEVER_READY = `${NOTE} note("starting"); setInterval(() => {}, 1000);`;
 
@@ -159,7 +166,27 @@ describe("the launcher", () => {
     run.launcher.kill("SIGTERM");
     expect(await run.code).toBe(1);
     expect(await notes()).toContain("data service ignores SIGTERM");
+    expect(run.errors()).toBe("The data service did not stop in time and was killed.\n");
     await expectAllGone();
+  });
+
+  it("says which service did not stop well", async () => {
+    const run = await launch(STOPS_BADLY, READY);
+    await until(run.out, (text) => text.includes("Ctrl-C"));
+    run.launcher.kill("SIGTERM");
+    expect(await run.code).toBe(1);
+    expect(run.errors()).toBe("The data service ended (exit code 3).\n");
+  });
+
+  it("stops services on Windows by their channel, for a signal would end them amid what they write", async () => {
+    const run = await launch(TELLS_WHY, TELLS_WHY, { platform: "win32" });
+    await until(run.out, (text) => text.includes("Ctrl-C"));
+    run.launcher.kill("SIGTERM");
+    expect(await run.code).toBe(0);
+    expect((await notes()).filter((line) => !line.includes(" pid "))).toEqual([
+      "gateway lost its channel",
+      "data service lost its channel",
+    ]);
   });
 
   it("kills at once on a second signal", async () => {
@@ -255,7 +282,12 @@ describe("the data service that npm start runs", () => {
 async function launch(
   dataService: string,
   gateway: string,
-  options: { stopTimeoutMs?: number; env?: Record<string, string>; waits?: boolean } = {},
+  options: {
+    stopTimeoutMs?: number;
+    env?: Record<string, string>;
+    waits?: boolean;
+    platform?: NodeJS.Platform;
+  } = {},
 ): Promise<Run> {
   const services = [
     {
@@ -268,6 +300,7 @@ async function launch(
   const main = await script(
     "main",
     `import { launch } from ${JSON.stringify(LAUNCHER)};
+     Object.defineProperty(process, "platform", { value: ${JSON.stringify(options.platform ?? process.platform)} });
      process.exitCode = await launch({ services: ${JSON.stringify(services)}, env: process.env,
        stopTimeoutMs: ${options.stopTimeoutMs} });`,
   );
