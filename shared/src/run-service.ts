@@ -1,6 +1,7 @@
 // The life of a service process: start, say so, stop cleanly on a signal, report bad settings clearly.
 import { ConfigError } from "./env.js";
 import { tellLauncher } from "./launcher-messages.js";
+import { loggedError } from "./logged-error.js";
 
 export interface Service {
   url: string;
@@ -10,42 +11,56 @@ export interface Service {
 
 /** Runs a service until SIGTERM, SIGINT or the launcher's end. Settings problems are printed one a line. */
 export async function runService(start: () => Promise<Service>): Promise<void> {
-  // A launcher that was killed must not leave us behind, not even while we start.
-  const abandon = (): never => process.exit(1);
-  process.once("disconnect", abandon);
+  // There is nothing to finish yet. The first process of a container takes no signal that it does not listen to, and a
+  // launcher that was killed must not leave us behind.
+  const listenNoMore = whenAskedToStop(() => process.exit(0));
   try {
     const service = await start();
-    process.off("disconnect", abandon);
-    stopOnSignal(service);
+    listenNoMore();
+    stopWhenAsked(service);
     tellLauncher({ type: "ready", url: service.url });
   } catch (error) {
     refuseToStart(error);
   }
 }
 
-function stopOnSignal(service: Service): void {
+const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** @returns takes it back */
+function whenAskedToStop(act: () => void): () => void {
+  for (const signal of STOP_SIGNALS) process.on(signal, act);
+  process.on("disconnect", act);
+  return () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, act);
+    process.off("disconnect", act);
+  };
+}
+
+function stopWhenAsked(service: Service): void {
   let stopping = false;
-  const stop = (): void => {
+  whenAskedToStop(() => {
     if (stopping) return;
     stopping = true;
     service.stop().then(
       () => process.exit(0),
-      () => process.exit(1),
+      (error: unknown) => {
+        process.stderr.write(`The service did not stop cleanly: ${textOf(error)}\n`);
+        process.exit(1);
+      },
     );
-  };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
-  process.on("disconnect", stop);
+  });
 }
 
 function refuseToStart(error: unknown): void {
-  const problems = error instanceof ConfigError ? error.problems : [startFailure(error)];
+  const problems = error instanceof ConfigError ? error.problems : [textOf(error)];
   tellLauncher({ type: "refused", problems }, problems.join("\n"));
   process.exitCode = 1;
   // Otherwise the channel to the launcher would keep the process alive though it has nothing left to do.
   setImmediate(() => process.exit(1));
 }
 
-function startFailure(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+/** Not as it stands: a database quotes what somebody has stored. */
+function textOf(error: unknown): string {
+  const { stack, message } = loggedError(error);
+  return stack ?? message;
 }

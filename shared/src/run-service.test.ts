@@ -1,0 +1,66 @@
+// What a process says and does when its start or its stop goes wrong, or when it is stopped before it is ready.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, describe, expect, it } from "@jest/globals";
+
+let child: ChildProcess | undefined;
+afterEach(() => void child?.kill("SIGKILL"));
+
+/** Runs a service that starts as this says. */
+function run(start: string) {
+  const program = `
+    import { runService } from "${new URL("./run-service.js", import.meta.url).href}";
+    const failure = Object.assign(new Error('index: email_1 dup key: { email: "ann@example.com" }'), { code: 11000 });
+    await runService(async () => { ${start} });
+  `;
+  const started = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  child = started;
+  let errors = "";
+  started.stderr?.on("data", (data) => {
+    errors += data;
+  });
+  return {
+    child: started,
+    told: once(started, "message"),
+    ended: once(started, "close"),
+    errors: () => errors,
+  };
+}
+
+/** Nothing else keeps such a process alive, as a server would. */
+const LIVES = "setInterval(() => {}, 1_000);";
+
+describe("a start that fails", () => {
+  it("is told with its place, but without what the database quotes", async () => {
+    const { told, errors, ended } = run("throw failure;");
+    const said = expect.stringMatching(/^Error: index: email_1 dup key: \{…\}\n +at /);
+    expect(await told).toEqual([{ type: "refused", problems: [said] }, undefined]);
+    expect(await ended).toEqual([1, null]);
+    expect(errors()).toEqual(said);
+  });
+});
+
+describe("a stop that fails", () => {
+  it("says why, without what the database quotes", async () => {
+    const { child, told, errors, ended } = run(
+      `${LIVES} return { url: "http://127.0.0.1", stop: () => Promise.reject(failure) };`,
+    );
+    await told;
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([1, null]);
+    expect(errors()).toMatch(
+      /^The service did not stop cleanly: Error: index: email_1 dup key: \{…\}\n +at /,
+    );
+  });
+});
+
+describe("a process that is still starting", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)("ends well on %s", async (signal) => {
+    const { child, told, ended } = run(`process.send("starting"); ${LIVES} await new Promise(() => {});`);
+    await told;
+    child.kill(signal);
+    expect(await ended).toEqual([0, null]);
+  });
+});
