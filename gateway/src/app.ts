@@ -2,7 +2,7 @@
 import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import type { Logger } from "@portico/shared/logger";
-import { metricsPage, type Registry } from "@portico/shared/metrics";
+import { matchedRoute, metricsPage, type Registry } from "@portico/shared/metrics";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
@@ -41,7 +41,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.use(
     requestContext((path) => path),
-    logRequests(deps.logger),
+    // Also what is refused right behind it; probes come every few seconds.
+    logRequests(deps.logger, (request) => PROBES.has(matchedRoute(request) ?? "")),
   );
   app.use(securityHeaders(config.appUrl));
   const forPages = cors(config.allowedOrigins);
@@ -89,6 +90,8 @@ export function makeMetricsApp(registry: Registry, logger: Logger): Express {
   app.use(notFound, errorHandler(logger));
   return app;
 }
+
+const PROBES = new Set(["/healthz", "/readyz"]);
 
 /** These wait in the data service's queue for password hashing. */
 const SIGN_INS = new Set(["/api/login", "/api/auth/login"]);

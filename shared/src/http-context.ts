@@ -41,14 +41,21 @@ export function requestContext(publicPath: (path: string) => string): RequestHan
   };
 }
 
-/** Writes one log line when the answer is complete or cut off. */
-export function logRequests(logger: Logger): RequestHandler {
+/**
+ * Writes one log line when the answer is complete or cut off.
+ * @param isQuiet asked then: whether there is nothing to tell of it
+ */
+export function logRequests(
+  logger: Logger,
+  isQuiet: (request: Request) => boolean = () => false,
+): RequestHandler {
   const lines = withoutSecrets(logger);
   return (request, response, next) => {
     const started = performance.now();
     const { correlationId: id } = contextOf(request);
     const { method, path } = request;
     response.once("close", () => {
+      if (isQuiet(request)) return;
       const line = {
         correlationId: id,
         method,

@@ -179,6 +179,21 @@ describe("the process", () => {
     for (const secret of [token, "svc_rt_secret", "secret-"]) expect(run.output()).not.toContain(secret);
   });
 
+  it("logs no probe that was answered, but one that was refused by its request line", async () => {
+    upstream = await startUpstream();
+    upstream.on("GET /readyz", json(200, { status: "ready" }));
+    const run = runGateway({ PORT: "0", DATA_SERVICE_URL: upstream.url });
+    const url = await listeningUrl(run);
+    for (const path of ["/healthz", "/readyz", "/healthz/"])
+      expect((await fetch(url + path)).status).toBe(200);
+    await sendRaw(url, "GET /healthz HTTP/1.0\r\nHost: refused\r\n\r\n");
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+    await upstream.close();
+    const told = [...run.output().matchAll(/"path":"([^"]+)","status":(\d+)/g)];
+    expect(told.map(([, path, status]) => [path, status])).toEqual([["/healthz", "400"]]);
+  });
+
   it("names every wrong setting in one line each and ends with 1", async () => {
     const run = runGateway({ PORT: "eighty", APP_URL: "localhost", TRUST_PROXY: "true" });
     expect(await run.ended).toBe(1);
