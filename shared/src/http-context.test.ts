@@ -1,10 +1,13 @@
 // What the log says of requests that were refused, and of those that have failed.
+import { once } from "node:events";
+import { get } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
 import supertest from "supertest";
 import { AppError, unavailable } from "./app-error.js";
 import { errorHandler, logRequests, requestContext } from "./http-context.js";
+import { listen } from "./server.js";
 
 /** @returns the messages of the log by their levels, when a request has been answered with this */
 async function logged(thrown: unknown): Promise<string[]> {
@@ -41,5 +44,31 @@ describe("the log of a request", () => {
     ["unforeseen", new Error("oops"), "Something went wrong on our side."],
   ])("that has failed names the error before: %s", async (_why, error, message) => {
     expect(await logged(error)).toEqual([`error: ${message}`, "info: request"]);
+  });
+});
+
+describe("the log of a request that was cut off", () => {
+  it.each([
+    ["no status where none was sent", false, undefined],
+    ["the status that was sent", true, 200],
+  ])("has %s", async (_what, sendsHead, status) => {
+    const app = express().use(requestContext((path) => path));
+    const line = new Promise<string>((resolve) => {
+      app.use(logRequests(pino({ messageKey: "message" }, { write: resolve })));
+    });
+    const asked = new Promise<void>((resolve) => {
+      app.use((_request, response) => {
+        if (sendsHead) response.writeHead(200).flushHeaders();
+        resolve();
+      });
+    });
+    const server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+    const request = get(server.url);
+    request.on("error", () => {});
+    await (sendsHead ? once(request, "response") : asked);
+    request.destroy();
+    const logged = JSON.parse(await line);
+    await server.stop();
+    expect([logged.message, logged.status]).toEqual(["request cut off", status]);
   });
 });

@@ -60,7 +60,8 @@ export function logRequests(
         correlationId: id,
         method,
         path: withoutTokens(path),
-        status: response.statusCode,
+        // 200 from the first moment on, for whoever was not told any.
+        status: response.headersSent ? response.statusCode : undefined,
         ms: Math.round((performance.now() - started) * 10) / 10,
       };
       if (response.writableFinished) lines.info(line, "request");
