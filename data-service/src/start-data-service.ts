@@ -37,8 +37,9 @@ const MAKING_REPAIR_EVERY_MS = 5_000;
  */
 export async function startDataService(config: Config, opening: Promise<OpenAddress>): Promise<Service> {
   const { otlpEndpoint } = config;
-  const tracing = otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint);
   const deps = await makeDeps(config, opening);
+  const tracing =
+    otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, deps.logger);
   const health = { stopping: false };
   const stopSweeping = await prepare(deps, announce);
   tellLauncher({ type: "store", description: describeStore(config) });

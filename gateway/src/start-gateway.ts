@@ -9,9 +9,10 @@ import { type Deps, makeDeps } from "./deps.js";
 /** @throws ConfigError when a port is taken */
 export async function startGateway(config: Config): Promise<Service> {
   let stopping = false;
-  const tracing =
-    config.otlpEndpoint === undefined ? undefined : await startTracing("gateway", config.otlpEndpoint);
+  const { otlpEndpoint } = config;
   const deps = await makeDeps(config);
+  const tracing =
+    otlpEndpoint === undefined ? undefined : await startTracing("gateway", otlpEndpoint, deps.logger);
   const app = makeApp(config, deps, () => stopping);
   const metrics = await listenForMetrics(config, deps);
   const { url, stop } = await listen(

@@ -2,9 +2,21 @@
 //
 // Spans are made through @opentelemetry/api, which does nothing until the SDK is started here; the SDK itself is loaded
 // only then. No span holds an address, a header, a body or the value of a filter.
-import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { Request, RequestHandler } from "express";
+import {
+  context,
+  DiagLogLevel,
+  diag,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import type { SpanExporter } from "@opentelemetry/sdk-trace-node";
+import type { Request, RequestHandler, Response } from "express";
 import type { EnvReader } from "./env.js";
+import { isEventStream } from "./event-stream.js";
+import type { Logger } from "./logger.js";
 
 export interface Tracing {
   /** Sends what is waiting, as far as the collector takes it quickly. */
@@ -26,19 +38,26 @@ export function readOtlpEndpoint(reader: EnvReader): string | undefined {
   return undefined;
 }
 
-/** Starts the SDK. Its other settings (`OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …) it reads itself. */
-export async function startTracing(service: string, endpoint: string): Promise<Tracing> {
-  const [sdk, { OTLPTraceExporter }, { resourceFromAttributes }, { W3CTraceContextPropagator }] =
-    await Promise.all([
-      import("@opentelemetry/sdk-trace-node"),
-      import("@opentelemetry/exporter-trace-otlp-http"),
-      import("@opentelemetry/resources"),
-      import("@opentelemetry/core"),
-    ]);
+/**
+ * Starts the SDK. Its other settings (`OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …) it reads itself.
+ * @param logger told what the SDK finds wrong
+ */
+export async function startTracing(service: string, endpoint: string, logger: Logger): Promise<Tracing> {
+  const [sdk, { OTLPTraceExporter }, resources, { W3CTraceContextPropagator }] = await Promise.all([
+    import("@opentelemetry/sdk-trace-node"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+    import("@opentelemetry/resources"),
+    import("@opentelemetry/core"),
+  ]);
+  listenToSdk(logger);
+  const { defaultResource, detectResources, envDetector, serviceInstanceIdDetector } = resources;
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
   const provider = new sdk.NodeTracerProvider({
-    resource: resourceFromAttributes({ "service.name": `portico-${service}` }),
-    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+    resource: defaultResource()
+      .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] }))
+      // Both services may read the same environment.
+      .merge(resources.resourceFromAttributes({ "service.name": `portico-${service}` })),
+    spanProcessors: [new sdk.BatchSpanProcessor(tellingOfFailures(exporter, logger))],
   });
   // Not the default, which would also carry `baggage` from any client to the data service.
   provider.register({ propagator: new W3CTraceContextPropagator() });
@@ -49,6 +68,36 @@ export async function startTracing(service: string, endpoint: string): Promise<T
     },
   };
 }
+
+/** What the SDK says of its settings, and of spans that it drops. */
+function listenToSdk(logger: Logger): void {
+  const warn = (message: string): void => logger.warn(`OpenTelemetry: ${message}`);
+  const ignore = (): void => {};
+  const listener = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(listener, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** Says once that the collector takes nothing, and once that it does again; the processor would say it of each batch. */
+function tellingOfFailures(exporter: SpanExporter, logger: Logger): SpanExporter {
+  let isFailing = false;
+  const note = (err: Error | undefined): void => {
+    if (err !== undefined && !isFailing) logger.warn({ err }, "the collector takes no traces");
+    if (err === undefined && isFailing) logger.info("the collector takes traces again");
+    isFailing = err !== undefined;
+  };
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, ({ code, error }) => {
+        note(code === TAKEN ? undefined : (error ?? new Error("It does not say why.")));
+        done({ code: TAKEN });
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+/** ExportResultCode.SUCCESS, which is loaded only with the SDK. */
+const TAKEN = 0;
 
 /**
  * One span a request, the child of the caller's; everything behind it runs in that span's context.
@@ -64,10 +113,17 @@ export function traceRequests(routeOf: (request: Request) => string): RequestHan
       const route = routeOf(request);
       span.updateName(`${method} ${route}`);
       span.setAttribute("http.route", route);
-      endSpan(span, response.statusCode, !response.writableFinished || response.statusCode >= 500);
+      // Until a head is sent, the status is the one that nobody has set yet.
+      endSpan(span, response.headersSent ? response.statusCode : undefined, hasFailed(response));
     });
     context.with(trace.setSpan(parent, span), next);
   };
+}
+
+/** Leaving is how whoever listens to a stream of events ends it. */
+function hasFailed(response: Response): boolean {
+  const isCut = !response.writableFinished && !isEventStream(response);
+  return isCut || response.statusCode >= 500;
 }
 
 /**

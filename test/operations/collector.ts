@@ -14,6 +14,8 @@ export interface ReceivedSpan {
 export interface Collector {
   readonly url: string;
   spans(): readonly ReceivedSpan[];
+  /** What is said of each process that has sent spans; once a request. */
+  resources(): readonly Readonly<Record<string, string | number>>[];
   /** Everything that arrived, as it was written. */
   text(): string;
   close(): Promise<void>;
@@ -49,6 +51,11 @@ export async function startCollector(): Promise<Collector> {
   return {
     url: `http://127.0.0.1:${address.port}`,
     spans: () => bodies.flatMap((body) => spansOf(JSON.parse(body))),
+    resources: () =>
+      bodies.flatMap((body) => {
+        const { resourceSpans }: Export = JSON.parse(body);
+        return resourceSpans.map(({ resource }) => recordOf(resource.attributes));
+      }),
     text: () => bodies.join("\n"),
     async close() {
       server.closeAllConnections();

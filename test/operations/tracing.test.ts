@@ -16,7 +16,9 @@ let id: string;
 
 beforeAll(async () => {
   collector = await startCollector();
-  stack = await startStack({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` } });
+  const OTEL_RESOURCE_ATTRIBUTES = "deployment.environment.name=test,service.name=other";
+  const OTEL_EXPORTER_OTLP_ENDPOINT = `${collector.url}/`;
+  stack = await startStack({ env: { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_RESOURCE_ATTRIBUTES } });
   const admin: Api = await asAdmin(stack);
   await admin.post("/svc_table", { name: "posts", columns: [{ name: "title", type: "string" }] });
   id = (await admin.post("/posts", { title: SECRET })).body.data[0].id;
@@ -82,6 +84,19 @@ describe("the gateway", () => {
     expect(headers.traceparent).toMatch(new RegExp(`^00-${TRACE}-(?!${CALLER})[0-9a-f]{16}-01$`));
     expect(headers.baggage).toBeUndefined();
     await rig.stop();
+  });
+});
+
+describe("a service", () => {
+  it.each(["portico-gateway", "portico-data-service"])("says which one it is: %s", (name) => {
+    expect(collector.resources()).toContainEqual({
+      "service.name": name,
+      "service.instance.id": expect.stringMatching(/^[0-9a-f-]{36}$/),
+      "deployment.environment.name": "test",
+      "telemetry.sdk.language": "nodejs",
+      "telemetry.sdk.name": "opentelemetry",
+      "telemetry.sdk.version": expect.any(String),
+    });
   });
 });
 
