@@ -4,6 +4,7 @@ import { requireField } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idsOf, idText } from "../catalog/record-ids.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
+import { loggingFor } from "../http/logging-for.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
@@ -29,15 +30,15 @@ export function userHandlers(deps: Deps, table: string, roles: string): OwnHandl
     // One by one, so that each change appears in the audit log.
     collection: {
       [table]: {
-        POST: (request, response) => createUsers(deps, table, request, response),
+        POST: (request, response) => createUsers(loggingFor(deps, request), table, request, response),
         PATCH: null,
         DELETE: null,
       },
     },
     member: {
       [table]: {
-        PATCH: (request, response) => updateUser(deps, table, request, response),
-        DELETE: (request, response) => removeUser(deps, table, request, response),
+        PATCH: (request, response) => updateUser(loggingFor(deps, request), table, request, response),
+        DELETE: (request, response) => removeUser(loggingFor(deps, request), table, request, response),
       },
     },
     // Whoever has the role loses it.

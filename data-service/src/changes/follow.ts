@@ -109,7 +109,8 @@ class Following {
     } catch (err) {
       // The head has been sent, so an error body would be read as events. The client learns what is wrong when it
       // reconnects.
-      if (!(err instanceof AppError)) this.#deps.logger.error({ err }, "a stream of changes broke");
+      const { table } = this.#follower;
+      if (!(err instanceof AppError)) this.#deps.logger.error({ err, table }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
     } finally {
       clearInterval(looking);

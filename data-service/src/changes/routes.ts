@@ -4,6 +4,7 @@ import { networkOf } from "@portico/shared/network-of";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
 import type { Principal } from "../principal.js";
@@ -32,7 +33,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
         parameters: call.parameters,
         lastEventId: lastEventIdOf(request, call.textOf("lastEventId")),
       };
-      await follow(deps, follower, response);
+      await follow(loggingFor(deps, request), follower, response);
     })
     .all(onlyMethods("GET"));
   router

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
+import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import { readCall, readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
@@ -34,14 +35,15 @@ export function fileRoutes(deps: FileDeps): Router {
       if (!isMultipart(request))
         throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the file as multipart/form-data.");
       refuseOnceKey(request.get("Idempotency-Key"));
-      respondCreated(response, files, await upload(deps, exchangeOf(request, response)));
+      respondCreated(response, files, await upload(loggingFor(deps, request), exchangeOf(request, response)));
     })
     .all(passOn);
   router
     .route(`/${files}/:id`)
     .patch(async (request, response, next) => {
       if (!isMultipart(request)) return next();
-      const file = await replace(deps, String(request.params.id), exchangeOf(request, response));
+      const id = String(request.params.id);
+      const file = await replace(loggingFor(deps, request), id, exchangeOf(request, response));
       respondWithRecord(response, 200, file);
     })
     .all(passOn);
@@ -55,8 +57,8 @@ export function fileRoutes(deps: FileDeps): Router {
     const follows = isOn("recursive") ? insideFolders(deps) : undefined;
     const expected = expectedVersions(request.get("If-Match"));
     const [caller, id] = [callerOf(request), String(request.params.id)];
-    const { principal } = caller;
-    await remove(deps, { principal, caller, table: folders, id, expected, follows });
+    const asked = { principal: caller.principal, caller, table: folders, id, expected, follows };
+    await remove(loggingFor(deps, request), asked);
     respond(response, 200);
   });
   folder.all(passOn);

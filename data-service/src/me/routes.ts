@@ -6,6 +6,7 @@ import { auditFacts } from "../auth/client-facts.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { callerOf, sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
+import { loggingFor } from "../http/logging-for.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondWithRecord } from "../http/respond.js";
 import type { SignedIn } from "../principal.js";
@@ -33,10 +34,10 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
     return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });
   };
   /** Only the id if the rest can't be read just now: the record has been changed, and a refusal would say the opposite. */
-  const readChanged = (request: Request, principal: SignedIn): Promise<Versioned> =>
+  const readChanged = ({ logger }: MeRoutesDeps, request: Request, principal: SignedIn): Promise<Versioned> =>
     readMe(request, principal).catch((err: unknown) => {
       if (isClientError(err)) throw err;
-      deps.logger.warn({ err, table: users }, "what was written could not be read for the answer");
+      logger.warn({ err, table: users }, "what was written could not be read for the answer");
       return { json: { id: principal.userId }, version: undefined };
     });
 
@@ -50,10 +51,11 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
       // A wrong `fields` is refused before anything changes.
       await readMe(request, principal);
       const expected = expectedVersions(request.get("If-Match"));
+      const requestDeps = loggingFor(deps, request);
       const me = { principal, caller: callerOf(request) };
-      const change = () => updateMe(deps, me, users, body(request), auditFacts(request), expected);
+      const change = () => updateMe(requestDeps, me, users, body(request), auditFacts(request), expected);
       await deps.gate.run(change);
-      respondWithRecord(response, 200, await readChanged(request, principal));
+      respondWithRecord(response, 200, await readChanged(requestDeps, request, principal));
     })
     .all(onlyMethods("GET", "HEAD", "PATCH"));
 

@@ -5,6 +5,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
+import { loggingFor } from "../http/logging-for.js";
 import { body, searchOf } from "../http/request-parts.js";
 import {
   respond,
@@ -48,17 +49,22 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     GET: (request, response) => answerList(deps, request, response, "address"),
     QUERY: (request, response) => answerList(deps, request, response, "body"),
     POST: async (request, response) =>
-      respondCreated(response, String(request.params.table), await createAsked(deps, request)),
+      respondCreated(
+        response,
+        String(request.params.table),
+        await createAsked(loggingFor(deps, request), request),
+      ),
     PATCH: async (request, response) => {
       const { parameters, isOn } = readCall(searchOf(request), ["filter"], ["dryRun"]);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
-      respondWithMany(response, await updateMany(deps, wanted, body(request)));
+      respondWithMany(response, await updateMany(loggingFor(deps, request), wanted, body(request)));
     },
     DELETE: async (request, response) => {
       const own = ["dryRun", "permanent"] as const;
       const { parameters, isOn } = readCall(searchOf(request), ["filter", "deleted"], own);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
-      const removed = await removeMany(deps, wanted, isOn("permanent"), removeOf(request));
+      const requestDeps = loggingFor(deps, request);
+      const removed = await removeMany(requestDeps, wanted, isOn("permanent"), removeOf(request));
       respondWithMany(response, removed);
     },
   };
@@ -71,12 +77,12 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
       const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
       const expected = expectedVersions(request.get("If-Match"));
       const wanted = { ...recordOf(request), parameters, body: body(request), expected };
-      respondWithRecord(response, 200, await update(deps, wanted));
+      respondWithRecord(response, 200, await update(loggingFor(deps, request), wanted));
     },
     DELETE: async (request, response) => {
       const permanent = readCall(searchOf(request), [], ["permanent"]).isOn("permanent");
       const expected = expectedVersions(request.get("If-Match"));
-      await removeOf(request)(deps, { ...recordOf(request), expected, permanent });
+      await removeOf(request)(loggingFor(deps, request), { ...recordOf(request), expected, permanent });
       respond(response, 200);
     },
   };
@@ -87,7 +93,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     .post(async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
       const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
-      respondWithRecord(response, 200, await restore(deps, { ...recordOf(request), parameters }));
+      const wanted = { ...recordOf(request), parameters };
+      respondWithRecord(response, 200, await restore(loggingFor(deps, request), wanted));
     })
     .all(onlyMethods("POST"));
   return router;

@@ -8,6 +8,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
+import { loggingFor } from "../http/logging-for.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
@@ -46,13 +47,14 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         POST: async (request, response) => {
           refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
+          const requestDeps = loggingFor(deps, request);
           const id = await queue(async () => {
             // The others before it may have taken long.
             await callerOf(request).now();
             await wish(deps, request, "create", []);
-            return makeTable(deps, body(request));
+            return makeTable(requestDeps, body(request));
           });
-          await deletesEnded(deps, id);
+          await deletesEnded(requestDeps, id);
           const made = await readEach(deps, shape, [parseId(table, id)]);
           const records = made.filter((each) => each !== undefined);
           respondCreated(response, name, { records, ids: [id] });
@@ -63,16 +65,19 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
       [name]: {
         PATCH: async (request, response) => {
           const expected = expectedVersions(request.get("If-Match"));
+          const requestDeps = loggingFor(deps, request);
           const change = (id: string, confirmed?: string) =>
-            changeTable(askingFor(deps, request), id, body(request), confirmed, expected);
-          await answerChange(deps, request, response, ["confirm"], change);
+            changeTable(askingFor(requestDeps, request), id, body(request), confirmed, expected);
+          await answerChange(requestDeps, request, response, ["confirm"], change);
         },
         DELETE: async (request, response) => {
           const began = performance.now();
+          const requestDeps = loggingFor(deps, request);
           const expected = expectedVersions(request.get("If-Match"));
           const { tables, confirmed } = await wish(deps, request, "delete", ["confirm"]);
-          const [id, asking] = [tableId(tables, request), askingFor(deps, request)];
-          const isDone = await inTime(await deleteTable(asking, id, confirmed, expected), deps, began);
+          const [id, asking] = [tableId(tables, request), askingFor(requestDeps, request)];
+          const started = await deleteTable(asking, id, confirmed, expected);
+          const isDone = await inTime(started, requestDeps, id, began);
           respond(response, isDone ? 200 : 202);
         },
       },
@@ -87,8 +92,9 @@ export function schemaRoutes(deps: Deps): Router {
     .route(`/${systemTableNames(deps.systemTablePrefix).tables}/:id/undo`)
     .post(async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
-      const undo = (id: string) => undoChange(askingFor(deps, request), id);
-      await answerChange(deps, request, response, [], undo);
+      const requestDeps = loggingFor(deps, request);
+      const undo = (id: string) => undoChange(askingFor(requestDeps, request), id);
+      await answerChange(requestDeps, request, response, [], undo);
     })
     .all(onlyMethods("POST"));
   return router;
@@ -110,7 +116,7 @@ async function answerChange(
   const began = performance.now();
   const { table, tables, shape, confirmed } = await wish(deps, request, "update", own);
   const id = tableId(tables, request);
-  const isDone = await inTime(await change(id, confirmed), deps, began);
+  const isDone = await inTime(await change(id, confirmed), deps, id, began);
   const status = isDone ? 200 : 202;
   const [changed] = await readEach(deps, shape, [parseId(table, id)]);
   if (changed === undefined) respond(response, status, []);
@@ -153,8 +159,14 @@ async function wish(deps: Deps, request: Request, action: Action, own: readonly 
 }
 
 /** Waits for an accepted change, but not forever. @param began when the request came @returns whether it is done */
-async function inTime({ done }: Started, { logger, changeWaitMs }: Deps, began: number): Promise<boolean> {
+async function inTime(
+  { done, change }: Started,
+  { logger, changeWaitMs }: Deps,
+  table: string,
+  began: number,
+): Promise<boolean> {
   const isDone = await within(changeWaitMs - (performance.now() - began), done);
-  if (!isDone) done.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));
+  const note = (err: unknown): void => logger.error({ err, table, change }, "a change of a table has failed");
+  if (!isDone) done.catch(note);
   return isDone;
 }

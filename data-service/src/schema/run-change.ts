@@ -34,6 +34,8 @@ const LONG_ASKING_MS = 2_000;
 
 /** A change that is running, or whose checks take long enough to be announced. */
 export interface Started {
+  /** Its id, by which it is found in the log and in the database. */
+  readonly change: string;
   /** Resolves when the change is in use on every instance; rejects if the records stood against it after all. */
   readonly done: Promise<void>;
 }
@@ -51,14 +53,17 @@ export function startChange(
   confirmed: string | undefined,
   patienceMs = PATIENCE_MS,
 ): Promise<Started> {
+  const change = new ObjectId().toHexString();
   return new Promise((resolve, reject) => {
-    const done = runChange(deps, planner, { confirmed, patienceMs, accepted: () => resolve({ done }) });
-    done.then(() => resolve({ done }), reject);
+    const accepted = (): void => resolve({ change, done });
+    const done = runChange(deps, planner, { change, confirmed, patienceMs, accepted });
+    done.then(accepted, reject);
   });
 }
 
 /** How a change is made. */
 interface Order {
+  readonly change: string;
   readonly confirmed: string | undefined;
   readonly patienceMs: number;
   /** Called once only the stored values can still stop the change, or when checking them takes long. */
@@ -79,7 +84,7 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   const allowed = costsOf(deps, first).then((costs) => requireAllowed(first, costs, order.confirmed));
   // Before anybody is held up: most refusals come from here.
   await within(LONG_ASKING_MS, allowed);
-  const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
+  const holder = { change: order.change, instance: deps.presence.id };
   await deps.changesUnderWay.while(holder.change, async () => {
     await takeLock(deps, holder, order.patienceMs);
     await whileLocked(deps, holder, planner, { ...order, began, allowed });

@@ -1,13 +1,13 @@
 // POST /{table}/import: a file as the body, read as it arrives.
 import { AppError } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
-import { contextOf } from "@portico/shared/http-context";
 import { LINGER_MS } from "@portico/shared/linger";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
 import { callerOf } from "../http/authenticate.js";
+import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { readCall } from "../query/parameters.js";
@@ -35,7 +35,7 @@ export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/:table/import")
-    .post((request, response) => answerImport(deps, limits, request, response))
+    .post((request, response) => answerImport(loggingFor(deps, request), limits, request, response))
     .all(onlyMethods("POST"));
   return router;
 }
@@ -63,9 +63,8 @@ async function answerImport(
     // own.
     discardBody(request, response, LINGER_MS);
     if (!response.destroyed) throw error;
-    const { correlationId } = contextOf(request);
     const details = error instanceof AppError ? error.details : undefined;
-    deps.logger.warn({ correlationId, table, ...details }, "the client of an import went away");
+    deps.logger.warn({ table, ...details }, "the client of an import went away");
   }
 }
 

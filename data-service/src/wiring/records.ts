@@ -115,7 +115,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       instance,
       clock,
       logger,
-      takeBack: (steps) => takeBack(parts, steps),
+      takeBack: (steps, of) => takeBack({ ...parts, logger: of }, steps),
       areDone: (steps) => areDone(parts, steps),
     }),
     deletes: { notes, instance, underWay: new UnderWay() },

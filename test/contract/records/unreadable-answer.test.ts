@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { Binary, MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 
 jest.setTimeout(60_000);
 
@@ -29,8 +30,10 @@ test("a record with a value that no key of ours opens is changed, and answered w
   const { id } = (await root.post("/notes", { title: "first", pin: "1234" })).body.data[0];
   const notes = client.db().collection("notes");
   await notes.updateOne({ title: "first" }, { $set: { pin: new Binary(Buffer.alloc(60, 1)) } });
-  const { status, body } = await root.patch(`/notes/${id}`, { title: "second" });
+  const { status, headers, body } = await root.patch(`/notes/${id}`, { title: "second" });
   expect([status, body.data]).toEqual([200, [{ id }]]);
+  const said = `"correlationId":"${headers.get("x-correlation-id")}","err":`;
+  await until(stack.dataService.log, (log) => log.includes(said));
   expect(await notes.countDocuments({ title: "second" })).toBe(1);
 });
 

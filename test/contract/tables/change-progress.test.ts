@@ -73,6 +73,22 @@ describe("a change that takes longer than its answer waits", () => {
     expect([change.state, now]).toEqual(["failed", made.columns]);
     expect(change.problem).toMatch(/^a: 2 of the records would share their value/);
   });
+
+  it("that fails is in the log with its request, its table and its own id", async () => {
+    const made = await table("logged", [{ a: "x" }, { a: "x" }]);
+    const columns = columnsWith(made, "a", { unique: true });
+    const { status, headers } = await admin.patch(`/svc_table/${made.id}`, { columns });
+    expect(status).toBe(202);
+    const isIts = (line: string) =>
+      line.includes("a change of a table has failed") && line.includes(String(made.id));
+    const line = await until(() => stack.dataService.log().split("\n").find(isIts));
+    expect(JSON.parse(line ?? "")).toMatchObject({
+      level: "error",
+      correlationId: headers.get("x-correlation-id"),
+      table: made.id,
+      change: expect.stringMatching(/^[0-9a-f]{24}$/),
+    });
+  });
 });
 
 const restart = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 // Requests of several writes happen wholly or not at all, also when their process dies.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
-import { makeLogger } from "@portico/shared/logger";
+import { type Logger, makeLogger } from "@portico/shared/logger";
 import { away as databaseAway } from "../../mongo/driver-errors.js";
 import type { Unfinished as Note } from "../../mongo/unfinished-store.js";
 import type { UndoStep } from "./undo.js";
@@ -18,6 +18,8 @@ const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
 function world() {
   const kept = new Map<string, Note>();
   const back: string[] = [];
+  /** Of those who took it back. */
+  const loggers: Logger[] = [];
   /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
   const lost: ("answer" | "process")[] = [];
   const away = { isAway: false };
@@ -64,13 +66,14 @@ function world() {
       clock: { now: () => new Date(0) },
       logger: makeLogger("test", "fatal"),
       once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
-      takeBack: async (steps) => {
+      takeBack: async (steps, logger) => {
+        loggers.push(logger);
         if (away.isAway) throw new Error("the database is away");
         back.push(...steps.toReversed().map(({ table }) => table));
       },
       areDone: async () => there.areDone,
     });
-  return { kept, back, lost, away, there, unfinished };
+  return { kept, back, loggers, lost, away, there, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -122,6 +125,32 @@ describe("a write that was not answered", () => {
     const isDue = async ({ at }: Pick<Note, "at">): Promise<boolean> => at.getTime() <= 120_000;
     expect(await unfinished("other").repair(isDue)).toBe(1);
     expect(back).toEqual(["a", "a"]);
+  });
+});
+
+describe("a request with a logger of its own", () => {
+  const logger = makeLogger("request", "silent");
+
+  it.each(["orUndo", "wholly"] as const)("has it told what its taking back meets: %s", async (how) => {
+    const { loggers, unfinished } = world();
+    const failing = unfinished("one")
+      .loggingTo(logger)
+      [how](async (log) => {
+        await log.note(step("a"));
+        throw refusal;
+      });
+    await expect(failing).rejects.toBe(refusal);
+    expect(loggers).toEqual([logger]);
+  });
+
+  it("is one that its process still works on", async () => {
+    const { unfinished } = world();
+    const one = unfinished("one");
+    const undone = await one.loggingTo(logger).wholly(async (log) => {
+      await log.note(step("a"));
+      return one.repair(async () => true);
+    });
+    expect(undone).toBe(0);
   });
 });
 

@@ -23,7 +23,7 @@ export interface UnfinishedDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Takes steps back, the last first. */
-  readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
+  readonly takeBack: (steps: readonly UndoStep[], logger: Logger) => Promise<void>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly UndoStep[]) => Promise<boolean>;
 }
@@ -39,12 +39,19 @@ const SECOND_LOOK_MS = 120_000;
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
   /** Notes of requests that this process works on. */
-  readonly #underWay = new UnderWay();
+  readonly #underWay: UnderWay;
   /** Notes of requests that are whole, though the database may not know it. */
-  readonly #unheard = new UnderWay();
+  readonly #unheard: UnderWay;
 
-  constructor(deps: UnfinishedDeps) {
+  constructor(deps: UnfinishedDeps, underWay = new UnderWay(), unheard = new UnderWay()) {
     this.#deps = deps;
+    this.#underWay = underWay;
+    this.#unheard = unheard;
+  }
+
+  /** The same for one request, which has a logger of its own. */
+  loggingTo(logger: Logger): Unfinished {
+    return new Unfinished({ ...this.#deps, logger }, this.#underWay, this.#unheard);
   }
 
   /**
@@ -66,9 +73,9 @@ export class Unfinished {
 
   /** @returns whether all of it was there: what was not may still come, where the answer was lost */
   async #takenBack(steps: readonly UndoStep[], error: unknown): Promise<boolean> {
-    const { areDone, takeBack } = this.#deps;
+    const { areDone } = this.#deps;
     const isKnown = !mayStillBeDone(error) || (steps.length > 0 && (await areDone(steps).catch(() => false)));
-    await takeBack(steps);
+    await this.#takeBack(steps);
     return isKnown;
   }
 
@@ -147,13 +154,17 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
+  #takeBack(steps: readonly UndoStep[]): Promise<void> {
+    return this.#deps.takeBack(steps, this.#deps.logger);
+  }
+
   /**
    * @param isOver none of it can still be done; else the note stays for a second look
    * @returns false when somebody has taken this process for dead, and took it back as well
    */
   async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[], isOver: boolean): Promise<boolean> {
-    const { notes, clock, takeBack } = this.#deps;
-    await takeBack(steps);
+    const { notes, clock } = this.#deps;
+    await this.#takeBack(steps);
     if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + SECOND_LOOK_MS));
     const isOurs = await notes.end(note);
     this.#forget(note);
