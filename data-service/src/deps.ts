@@ -88,5 +88,5 @@ function freeSpaceOf({ mongodbUrl, diskReserveBytes, ...sizes }: Config): FreeSp
   const { directory } = address;
   const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
   const free = () => freeBytes(directory);
-  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, clock: systemClock };
+  return { free, reserveBytes: diskReserveBytes, largestBodyBytes };
 }

@@ -1,21 +1,21 @@
 // Writes are refused while the disk is nearly full, and taken again once there is room.
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import supertest from "supertest";
 import { requireFreeSpace, spaceCheck } from "./free-space.js";
 
+afterEach(() => void jest.restoreAllMocks());
+
 describe("the look at the disk", () => {
   it("counts what a body announces as gone, and lets writes through again as soon as there is room", async () => {
     const disk = { free: 1_000, now: 0 };
-    const clock = { now: () => new Date(disk.now) };
+    jest.spyOn(performance, "now").mockImplementation(() => disk.now);
     const logger = makeLogger("test", "silent");
     const app = express();
     app.use(requestContext((path) => path));
-    app.use(
-      requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, clock }),
-    );
+    app.use(requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500 }));
     app.all("/", (_request, response) => void response.status(200).end());
     app.use(errorHandler(logger));
     const client = supertest(app);

@@ -1,6 +1,5 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
 import { type AppError, unavailable } from "@portico/shared/app-error";
-import type { Clock } from "@portico/shared/clock";
 import type { RequestHandler } from "express";
 
 export interface FreeSpaceDeps {
@@ -10,7 +9,6 @@ export interface FreeSpaceDeps {
   readonly reserveBytes: number;
   /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
   readonly largestBodyBytes: number;
-  readonly clock: Clock;
 }
 
 /** Returns if there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
@@ -31,17 +29,13 @@ const FRESH_MS = 1_000;
 const REFUSED = ["POST", "PUT", "PATCH"];
 
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */
-export function requireFreeSpace({
-  free,
-  reserveBytes,
-  largestBodyBytes,
-  clock,
-}: FreeSpaceDeps): RequestHandler {
+export function requireFreeSpace({ free, reserveBytes, largestBodyBytes }: FreeSpaceDeps): RequestHandler {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let bytes = Number.POSITIVE_INFINITY;
   return async (request, _response, next) => {
     if (!REFUSED.includes(request.method)) return next();
-    const now = clock.now().getTime();
+    // Not the time of day, which may be set back: the last look would count until it has caught up.
+    const now = performance.now();
     if (now - lookedAt >= FRESH_MS) {
       lookedAt = now;
       bytes = await free();
