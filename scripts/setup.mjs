@@ -69,6 +69,8 @@ function install() {
     "--config.update-notifier=false",
   ];
   const failure = "Installing the dependencies failed; see above. It needs the npm registry.";
+  // Until pnpm is done nothing is installed: going back to the former version would find its stamp over half of this one.
+  rmSync(stamp, { force: true });
   runOrFail(process.platform === "win32" ? "npx.cmd" : "npx", args, failure);
   writeFileSync(stamp, wanted);
 }

@@ -1,0 +1,52 @@
+// What `npm start` does first: dependencies are installed when they are not the wanted ones.
+import { spawnSync } from "node:child_process";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "@jest/globals";
+import { projectRoot } from "../support/run-state.js";
+
+const MANIFESTS = [
+  "package.json",
+  ..."shared data-service gateway test".split(" ").map((each) => `${each}/package.json`),
+];
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-setup-"));
+  const compiler = "node_modules/typescript/bin/tsc";
+  for (const file of [...MANIFESTS, "pnpm-workspace.yaml", compiler]) await write(file, "");
+  await mkdir(join(folder, "scripts"));
+  await copyFile(join(projectRoot, "scripts/setup.mjs"), join(folder, "scripts/setup.mjs"));
+  // In place of npm's: it notes the lock file that it was run for.
+  await write("bin/npx", 'cat pnpm-lock.yaml >> installed; [ "$(cat pnpm-lock.yaml)" != broken ]');
+  await chmod(join(folder, "bin/npx"), 0o755);
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function write(file: string, text: string): Promise<void> {
+  const path = join(folder, file);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+/** Sets a version up that has this lock file. @returns the exit code */
+async function setUp(lock: string): Promise<number | null> {
+  await write("pnpm-lock.yaml", lock);
+  const program = `import { runScript, setUp } from "./scripts/setup.mjs"; await runScript(async () => setUp([]));`;
+  const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}` };
+  return spawnSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: folder, env }).status;
+}
+
+const installed = () => readFile(join(folder, "installed"), "utf8");
+
+it("a version is installed once", async () => {
+  expect([await setUp("one,"), await setUp("one,"), await setUp("two,")]).toEqual([0, 0, 0]);
+  expect(await installed()).toBe("one,two,");
+});
+
+it("a version is installed again after another one was installed only in part", async () => {
+  expect([await setUp("one,"), await setUp("broken"), await setUp("one,")]).toEqual([0, 1, 0]);
+  expect(await installed()).toBe("one,brokenone,");
+});
