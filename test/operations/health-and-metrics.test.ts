@@ -279,10 +279,22 @@ describe("the data service", () => {
 });
 
 describe("the dashboard in ops/", () => {
+  let panels: readonly Panel[];
+  beforeAll(async () => {
+    ({ panels } = JSON.parse(await readFile(join(projectRoot, "ops/grafana-dashboard.json"), "utf8")));
+  });
+
+  it("shows nothing as seconds that is counted in something else", () => {
+    const wrong = panels.flatMap(({ title, targets, fieldConfig: { defaults, overrides } }) => {
+      const own = new Set(overrides.map(({ matcher }) => matcher.options));
+      const isWrong = ({ expr, refId }: Target) => !/_seconds(?:_bucket)?\b/.test(expr) && !own.has(refId);
+      return defaults.unit === "s" && targets.some(isWrong) ? [title] : [];
+    });
+    expect(wrong).toEqual([]);
+  });
+
   it("asks for nothing that no service shows", async () => {
-    const file = join(projectRoot, "ops/grafana-dashboard.json");
-    const { panels } = JSON.parse(await readFile(file, "utf8"));
-    const asked: string = panels.flatMap(({ targets }: Panel) => targets.map(({ expr }) => expr)).join("\n");
+    const asked = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join("\n");
     const names = new Set(asked.match(/\b(portico|nodejs|process)_\w+/g));
     expect(names.size).toBeGreaterThan(15);
     const shown = await Promise.all([gatewayMetrics, `${stack.dataUrl}/metrics`].map(textOf));
@@ -304,8 +316,18 @@ function expectOurs({ headers }: Response): void {
   expect(headers.get("cache-control")).toBe("no-store");
 }
 
+interface Target {
+  readonly refId: string;
+  readonly expr: string;
+}
+
 interface Panel {
-  readonly targets: readonly { readonly expr: string }[];
+  readonly title: string;
+  readonly targets: readonly Target[];
+  readonly fieldConfig: {
+    readonly defaults: { readonly unit: string };
+    readonly overrides: readonly { readonly matcher: { readonly options: string } }[];
+  };
 }
 
 async function textOf(url: string): Promise<string> {
