@@ -3,7 +3,7 @@ import { normalizeEmail } from "./auth/email.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { systemTableNames } from "./catalog/system-tables.js";
 import { readConfig } from "./config.js";
-import { explainFailure, withDatabase } from "./database-command.js";
+import { commandSettings, explainFailure, withDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
 import { describeStore } from "./mongo/store-address.js";
 import type { RootAdmin } from "./mongo/user-store.js";
@@ -26,7 +26,7 @@ async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`${USAGE}\n`);
     return 2;
   }
-  const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+  const config = readConfig(commandSettings());
   return withDatabase(config, ONE_PROCESS, async (deps) => {
     const admins = await deps.auth.users.listRootAdmins();
     const meant =

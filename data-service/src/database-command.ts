@@ -8,6 +8,11 @@ import { EngineError } from "./mongo/embedded/engine-error.js";
 import { openToRead } from "./mongo/open-address.js";
 import { prepareTables } from "./prepare.js";
 
+/** A command says itself what it does; the log is for what goes wrong. An empty LOG_LEVEL is none, as everywhere. */
+export function commandSettings(): NodeJS.ProcessEnv {
+  return { ...process.env, LOG_LEVEL: process.env.LOG_LEVEL || "warn" };
+}
+
 /**
  * Acts on the database, whether data services are running or not.
  * @param hint what else can be done when the embedded engine is in use

@@ -5,7 +5,13 @@ import { parseArgs } from "node:util";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
-import { asConfigError, explainFailure, withDatabase, withReadDatabase } from "./database-command.js";
+import {
+  asConfigError,
+  commandSettings,
+  explainFailure,
+  withDatabase,
+  withReadDatabase,
+} from "./database-command.js";
 import type { Deps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
@@ -40,7 +46,7 @@ process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
 async function run(words: readonly string[]): Promise<number> {
   const { command, file: named, database, isConfirmed } = readCall(words);
   const url = database === undefined ? {} : { MONGODB_URL: database };
-  const config = readConfig({ LOG_LEVEL: "warn", ...process.env, ...url });
+  const config = readConfig({ ...commandSettings(), ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
   if (command === "pull") return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file));
