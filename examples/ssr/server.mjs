@@ -151,8 +151,9 @@ server.listen(PORT, "127.0.0.1", () => {
   process.send({ type: "app", description: whereItIs });
   process.send({ type: "ready", url: OWN_ORIGIN });
 });
-for (const signal of ["SIGTERM", "SIGINT"]) {
-  process.once(signal, () => {
+// The last is how `npm run example:ssr` stops it on Windows, and what it sees of one that was killed.
+for (const event of ["SIGTERM", "SIGINT", "disconnect"]) {
+  process.once(event, () => {
     server.close(() => process.exit(0));
     server.closeAllConnections();
   });
