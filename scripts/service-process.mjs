@@ -71,11 +71,19 @@ export class ServiceProcess {
         const problems = this.messages.flatMap(({ type, problems }) => (type === "refused" ? problems : []));
         resolve({ kind: "ended", name, code, signal, problems });
       };
-      // "close" comes after the last message and log line, unlike "exit".
-      this.#child.once("close", end);
+      // After the last message and the last log line. "close" says the same, but not where it was we who disconnected.
+      const all = ["exit", "disconnect"].map((event) => happened(this.#child, event));
+      Promise.all([...all, happened(this.#child.stdout, "close")]).then(([exit]) => end(...exit));
       this.#child.once("error", () => end(1, null));
     });
   }
+}
+
+/** Never rejects, unlike Node's own. @returns what the event says */
+function happened(emitter, event) {
+  return new Promise((resolve) => {
+    emitter.once(event, (...said) => resolve(said));
+  });
 }
 
 /** Machines read JSON lines, people read a terminal. */
