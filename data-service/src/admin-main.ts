@@ -26,7 +26,7 @@ async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`${USAGE}\n`);
     return 2;
   }
-  const config = readConfig(commandSettings());
+  const config = readConfig(commandSettings(process.env));
   return withDatabase(config, ONE_PROCESS, async (deps) => {
     const admins = await deps.auth.users.listRootAdmins();
     const meant =

@@ -9,8 +9,8 @@ import { openToRead } from "./mongo/open-address.js";
 import { prepareTables } from "./prepare.js";
 
 /** A command says itself what it does; the log is for what goes wrong. An empty LOG_LEVEL is none, as everywhere. */
-export function commandSettings(): NodeJS.ProcessEnv {
-  return { ...process.env, LOG_LEVEL: process.env.LOG_LEVEL || "warn" };
+export function commandSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, LOG_LEVEL: env.LOG_LEVEL || "warn" };
 }
 
 /**

@@ -46,7 +46,7 @@ process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
 async function run(words: readonly string[]): Promise<number> {
   const { command, file: named, database, isConfirmed } = readCall(words);
   const url = database === undefined ? {} : { MONGODB_URL: database };
-  const config = readConfig({ ...commandSettings(), ...url });
+  const config = readConfig({ ...commandSettings(process.env), ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
   if (command === "pull") return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file));
