@@ -72,10 +72,6 @@ describe("a new password for the root admin", () => {
     expect((await logIn(email, password)).status).toBe(200);
   });
 
-  it("is all that is said, also where an empty LOG_LEVEL is handed on", async () => {
-    expect((await admin([ADMIN.email], { LOG_LEVEL: "" })).out).toMatch(PASSWORD);
-  });
-
   it("switches the account on again that was switched off", async () => {
     await makeOther();
     await users().updateOne({ email: "other@example.com" }, { $set: { isActive: false } });

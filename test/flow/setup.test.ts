@@ -20,7 +20,7 @@ beforeEach(async () => {
   await mkdir(join(folder, "scripts"));
   await copyFile(join(projectRoot, "scripts/setup.mjs"), join(folder, "scripts/setup.mjs"));
   // In place of npm's: it notes the lock file that it was run for.
-  await write("bin/npx", 'cat pnpm-lock.yaml >> installed; [ "$(cat pnpm-lock.yaml)" != broken ]');
+  await write("bin/npx", '#!/bin/sh\ncat pnpm-lock.yaml >> installed; [ "$(cat pnpm-lock.yaml)" != broken ]');
   await chmod(join(folder, "bin/npx"), 0o755);
 });
 afterEach(() => rm(folder, { recursive: true }));

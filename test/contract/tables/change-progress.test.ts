@@ -75,8 +75,8 @@ describe("a change that takes longer than its answer waits", () => {
   });
 
   it("that fails is in the log with its request, its table and its own id", async () => {
-    const made = await table("logged", [{ a: "x" }, { a: "x" }]);
-    const columns = columnsWith(made, "a", { unique: true });
+    const made = await table("logged", [{ a: "2024-05-31T10:00:00Z" }, { a: "2024-05-31T12:00:00+02:00" }]);
+    const columns = columnsWith(made, "a", { type: "datetime", unique: true });
     const { status, headers } = await admin.patch(`/svc_table/${made.id}`, { columns });
     expect(status).toBe(202);
     const isIts = (line: string) =>
