@@ -31,21 +31,15 @@ export const FAULTS: readonly Fault[] = [
     replace: 'predicate.kind === "and" ? allOf : anyOf',
   },
   {
-    name: "to-many by join: none is read as one that does not match",
+    name: "to-many: none is read as one that does not match",
     file: "query/lower/condition.js",
-    find: 'predicate.kind === "exists" || relation.many',
-    replace: 'predicate.kind === "exists"',
+    find: 'wanted || predicate.kind === "exists" || predicate.relation.many',
+    replace: 'wanted || predicate.kind === "exists"',
   },
   {
-    name: "to-many by keys: none is read as one that does not match",
-    file: "query/plan/resolve.js",
-    find: "predicate.relation.many || wanted",
-    replace: "wanted",
-  },
-  {
-    name: "to-one by keys: no record counts as one that does not match",
-    file: "query/plan/resolve.js",
-    find: "predicate.relation.many || wanted",
+    name: "to-one: no record counts as one that does not match",
+    file: "query/lower/condition.js",
+    find: 'wanted || predicate.kind === "exists" || predicate.relation.many',
     replace: "true",
   },
   {
