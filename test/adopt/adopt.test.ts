@@ -874,6 +874,20 @@ describe("infer", () => {
     await stopEngine(again);
   });
 
+  it("leaves out a field that queries can't speak of, whatever it leads to", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const _id = new ObjectId();
+    await other.db().collection("letters").insertOne({ _id, title: "a", $answerTo: _id });
+    const file = join(directory, "dollars.json");
+    const { code, errors } = await schema(["infer", file, "--database", url]);
+    await other.db().dropDatabase();
+    await other.close();
+    expect([code, errors]).toEqual([0, ""]);
+    const [{ columns, relations }] = JSON.parse(await readFile(file, "utf8")).tables;
+    expect([columns, relations]).toEqual([[{ name: "title", type: "string" }], undefined]);
+  });
+
   it("of a collection too large to be looked at whole claims no more than is certain", async () => {
     const url = freshDatabase();
     const large = new MongoClient(url);

@@ -1,4 +1,5 @@
 // Which fields hold ids of other collections: first what is worth asking the database, then what its answers mean.
+import { fieldProblem } from "../names.js";
 import { hintsAt } from "./infer-names.js";
 import { type CollectionProfile, type FieldProfile, type Kind, kindsOf, type Seen } from "./profile.js";
 
@@ -44,6 +45,7 @@ export function linkQuestions(collections: readonly CollectionProfile[]): LinkQu
 function couldLead(collection: CollectionProfile, field: FieldProfile, target: CollectionProfile): boolean {
   const values = linkValues(field);
   if (values === undefined || target.documents === 0) return false;
+  if (fieldProblem(field.name) !== undefined) return false;
   const ids = identityKinds(target.ids);
   const fits = [...identityKinds(values)].every((kind) => ids.has(kind));
   const isOwn = collection.name === target.name;

@@ -202,6 +202,7 @@ describe("links", () => {
     ["ObjectIds and texts", field("author", [OBJECT_ID, TEXT]), []],
     ["lists with null in them", field("by", [seen("array")], [OBJECT_ID, seen("null")]), []],
     ["one or a list", field("by", [OBJECT_ID, seen("array")], [OBJECT_ID]), []],
+    ["fields that queries can't speak of", field("$by", [OBJECT_ID]), []],
   ])("asks for %s", (_case, profile, targets) => {
     expect(asked(profile)).toEqual(targets);
   });
