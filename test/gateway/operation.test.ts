@@ -312,6 +312,12 @@ describe("a single-page app in STATIC_DIR", () => {
     ]);
   });
 
+  it.each(["/api/docs", "/api/docs/docs.js"])("is sent as a whole where it is %s", async (path) => {
+    const response = await rig.call(path, { headers: { Range: "bytes=0-9" } });
+    const length = (await response.text()).length;
+    expect([response.status, response.headers.get("accept-ranges"), length > 10]).toEqual([200, null, true]);
+  });
+
   it.each([
     ["/", { Range: "bytes=99999999-" }, 416, "RANGE_NOT_SATISFIABLE"],
     ["/", { "If-Match": '"other"' }, 412, "PRECONDITION_FAILED"],

@@ -52,6 +52,23 @@ describe("a sign-in that can't be finished in this moment", () => {
       await busy.stop();
     }
   });
+
+  it("comes back to the app, too, where its account is being changed all the time", async () => {
+    const users = system.mongo.db().collection("svc_user");
+    await (await asAdmin(system.stack)).post("/svc_user", { email: "other@example.com", name: "Twin" });
+    // Whoever makes the account finds that somebody else was faster.
+    const index = await users.createIndex(
+      { name: 1 },
+      { unique: true, partialFilterExpression: { name: "Twin" } },
+    );
+    try {
+      become(system.providers, newPeople("Twin"));
+      const { end } = await signInOnChat(traveller, "google");
+      expect(end).toBe(`${CHAT}/after?error=provider_unavailable`);
+    } finally {
+      await users.dropIndex(index);
+    }
+  });
 });
 
 describe("a root admin", () => {

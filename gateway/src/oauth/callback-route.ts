@@ -88,9 +88,9 @@ async function finish(
   });
 }
 
-/** Too many requests, an overload, a restart. */
+/** Too many requests, an overload, a restart; or others change the same account (409). */
 function isPassing({ status }: AppError): boolean {
-  return status === 429 || status === 502 || status === 503 || status === 504;
+  return [409, 429, 502, 503, 504].includes(status);
 }
 
 /** Asks the provider who it is, within the time budget. */

@@ -29,6 +29,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+/** Nobody asks for a part of them. */
+const SENDING = { cacheControl: false, acceptRanges: false };
+
 /** Mount it before the proxy. */
 export function docsPage(): Router {
   const router = Router({ caseSensitive: true });
@@ -42,12 +45,12 @@ const page: RequestHandler = (request, response) => {
   // The page's addresses are relative, for apps that forward it under another prefix.
   if (path.endsWith("/")) return void response.status(308).set("Location", "../docs").end();
   response.set({ "Content-Security-Policy": POLICY, "Cache-Control": "no-cache" });
-  response.sendFile("index.html", { root: OWN_FILES, cacheControl: false });
+  response.sendFile("index.html", { root: OWN_FILES, ...SENDING });
 };
 
 const file: RequestHandler = (request, response, next) => {
   const name = String(request.params.file);
   const root = FILES.get(name);
   if (root === undefined) return notFound(request, response, next);
-  response.set("Cache-Control", "no-cache").sendFile(name, { root, cacheControl: false });
+  response.set("Cache-Control", "no-cache").sendFile(name, { root, ...SENDING });
 };
