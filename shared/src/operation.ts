@@ -28,6 +28,8 @@ export interface Operation {
   readonly ignoresCredentials?: true;
   /** Changes nothing, whatever its method. */
   readonly isSafe?: true;
+  /** A read-only API token that comes along is no reason to refuse it: what it changes rests on no right of that. */
+  readonly takesReadOnly?: true;
   readonly parameters?: readonly Part[];
   /** A media type object. */
   readonly body?: Part;
@@ -41,8 +43,8 @@ export interface Operation {
 
 /** What every call that reaches the data service can meet: see docs/api.md, section 2. */
 export const FORWARDED = [400, 401, 413, 415, 429, 500, 502, 503, 504] as const;
-/** What the gateway says when it answers by itself. */
-export const AT_GATEWAY = [400, 500] as const;
+/** What the gateway says when it answers by itself; 503 with more requests than it can handle. */
+export const AT_GATEWAY = [400, 500, 503] as const;
 
 /** A required member of a path. */
 export function inPath(name: string, schema: Part, description: string): Part {
@@ -52,6 +54,11 @@ export function inPath(name: string, schema: Part, description: string): Part {
 /** A parameter of the address. */
 export function inQuery(name: string, schema: Part, description: string): Part {
   return { name, in: "query", schema, description };
+}
+
+/** A header of the request. */
+export function inHeader(name: string, description: string): Part {
+  return { name, in: "header", schema: TEXT, description };
 }
 
 /** An object with these keys and no others; `required` are those that must be there. */
@@ -64,17 +71,25 @@ export function object(properties: Readonly<Record<string, Part>>, required: rea
   };
 }
 
-/** An answer with keys beside `statusCode` and `message`. */
-export function answer(status: number, description: string, keys: Readonly<Record<string, Part>> = {}): Part {
-  const properties = { statusCode: { const: status }, message: { const: "Success" }, ...keys };
-  const required = ["statusCode", "message", ...Object.keys(keys).filter((key) => key !== "meta")];
-  return json(description, { type: "object", properties, required });
+/** An answer with keys beside `statusCode` and `message`. @param optional keys that may be missing */
+export function answer(
+  status: number,
+  description: string,
+  keys: Readonly<Record<string, Part>> = {},
+  optional: Readonly<Record<string, Part>> = {},
+): Part {
+  const needed = { statusCode: { const: status }, message: { const: "Success" }, ...keys };
+  return json(description, {
+    type: "object",
+    properties: { ...needed, ...optional },
+    required: Object.keys(needed),
+  });
 }
 
-/** An answer whose `data` is a list. */
+/** An answer whose `data` is a list. @param meta what may stand beside it */
 export function dataAnswer(status: number, description: string, item: Part, meta?: Part): Part {
   const data = { data: { type: "array", items: item } };
-  return answer(status, description, meta === undefined ? data : { ...data, meta });
+  return answer(status, description, data, meta === undefined ? {} : { meta });
 }
 
 /** An answer in JSON. */
@@ -82,9 +97,14 @@ export function json(description: string, schema: Part): Part {
   return { description, content: { "application/json": { schema } } };
 }
 
+/** Headers of an answer, each with text. */
+export function headers(...names: readonly string[]): Part {
+  return Object.fromEntries(names.map((name) => [name, { schema: TEXT }]));
+}
+
 /** A redirect. */
 export function redirect(description: string): Part {
-  return { description, headers: { Location: { schema: { type: "string" } } } };
+  return { description, headers: headers("Location") };
 }
 
 export const TEXT: Part = { type: "string" };
@@ -94,3 +114,15 @@ export const WHOLE_NUMBER: Part = { type: "integer" };
 export const TIME: Part = { type: "string", format: "date-time" };
 export const TIME_OR_NULL: Part = { type: ["string", "null"], format: "date-time" };
 export const OBJECT_ID: Part = { type: "string", pattern: "^[0-9a-f]{24}$" };
+/** The same from a client. */
+export const GIVEN_ID: Part = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
+
+/** Which version of a file is wanted. */
+export const FILE_CONDITIONS: readonly Part[] = [
+  inHeader("If-None-Match", "ETags of what is there: 304 when it is still one of these."),
+  inHeader("If-Modified-Since", "A time: 304 when it has not changed since."),
+  inHeader("If-Match", "ETags, one of which it must still have: else 412."),
+  inHeader("If-Unmodified-Since", "A time since which it must not have changed: else 412."),
+];
+/** The version of a file that was answered. */
+export const FILE_VERSION: Part = headers("ETag", "Last-Modified");

@@ -34,7 +34,7 @@ const client = createClient<paths>({
 });
 
 // Read and query
-const titles = (data: components["schemas"]["posts"][]): (string | undefined)[] =>
+const titles = (data: components["schemas"]["posts.record"][]): (string | undefined)[] =>
   data.map(({ title }) => title);
 const newest = await client.GET("/posts", {
   params: { query: { fields: "title,views", sort: "-publishedAt", limit: 2 } },

@@ -58,6 +58,7 @@ function rootDocument(): Paths {
     tables: visible,
     appUrl: "http://localhost",
     systemTablePrefix: PREFIX,
+    maxLimit: undefined,
   };
   return JSON.parse(JSON.stringify(openApiOf(about).paths));
 }

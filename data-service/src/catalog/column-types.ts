@@ -76,6 +76,8 @@ export interface ColumnTypeRow {
   readonly compare?: (a: Stored, b: Stored) => number;
   /** The JSON Schema of the type's values, for the metadata of tables. */
   readonly schema: Readonly<Record<string, Json>>;
+  /** Of those that are taken, where there are more forms than are answered. */
+  readonly given?: Readonly<Record<string, Json>>;
 }
 
 const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
@@ -240,6 +242,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     sortable: true,
     numeric: false,
     schema: { type: "string", pattern: "^[0-9a-f]{24}$" },
+    given: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
   },
   mixed: {
     expects: "the id of a record as text, in the form in which it is answered",

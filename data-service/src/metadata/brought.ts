@@ -10,27 +10,15 @@ export interface Brought {
   readonly without: string | undefined;
 }
 
-/** Tells what a relation can bring along; undefined if only existing records can be linked. */
-export type BroughtBy = (relation: VisibleRelation) => Brought | undefined;
-
-/** @param tables all that the caller may do anything with */
-export function broughtIn(tables: readonly VisibleTable[]): BroughtBy {
-  const byName = new Map(tables.map((each) => [each.table.name, each]));
-  return ({ relation, target }) => {
-    const { actions, relations = [] } = byName.get(target.name) ?? {};
-    if (actions?.create === undefined || target.ownCreate !== undefined) return undefined;
-    if (relation.link.on === "self") return { table: target.name, without: undefined };
-    const owning = owningRelation({ relation, target });
-    const isSettable = relations.some((each) => each.relation.name === owning?.name && each.creatable);
-    return owning && isSettable ? { table: target.name, without: owning.name } : undefined;
-  };
+/** What a relation can bring along; undefined if only existing records can be linked. */
+export function broughtBy({ relation, target, bringsNew }: VisibleRelation): Brought | undefined {
+  if (!bringsNew) return undefined;
+  const owning = relation.link.on === "self" ? undefined : owningRelation({ relation, target });
+  return { table: target.name, without: owning?.name };
 }
 
-/** The links that bodies of new records leave out, by table: each combination makes a schema of its own. */
-export function leftOutIn(
-  tables: readonly VisibleTable[],
-  broughtBy: BroughtBy,
-): ReadonlyMap<string, ReadonlySet<string>> {
+/** The links that bodies of new records leave out, by table: each of them makes a schema of its own. */
+export function leftOutIn(tables: readonly VisibleTable[]): ReadonlyMap<string, ReadonlySet<string>> {
   const leftOut = new Map<string, Set<string>>();
   for (const each of tables.flatMap(({ relations }) => relations)) {
     const brought = each.creatable || each.updatable ? broughtBy(each) : undefined;

@@ -41,7 +41,8 @@ describe("the schema of a column", () => {
     ["bounds of numbers", { type: "int", rules: { min: 0, max: 5 } }, { minimum: 0, maximum: 5 }],
     ["lengths", { type: "string", rules: { minLength: 2, maxLength: 9 } }, { minLength: 2, maxLength: 9 }],
     ["a pattern", { type: "string", rules: { pattern: "^a+$" } }, { pattern: "^a+$" }],
-    ["an address", { type: "string", rules: { format: "url" } }, { format: "uri" }],
+    ["an address", { type: "string", rules: { format: "url" } }, { format: "iri" }],
+    ["an e-mail address", { type: "string", rules: { format: "email" } }, { format: "idn-email" }],
     ["bounds of other types", { type: "decimal", rules: { min: "1.5" } }, { description: "At least 1.5." }],
     [
       "a pattern of RE2 alone",
@@ -55,6 +56,16 @@ describe("the schema of a column", () => {
     const { type: _plainType, ...basic } = inputSchema(plain);
     expect(rest).toEqual({ ...basic, ...parts });
   });
+
+  it.each<[string, JsonObject]>([
+    ["objectId", { type: "string", pattern: "^[0-9a-fA-F]{24}$" }],
+    [
+      "datetime",
+      { type: "string", format: "date-time", description: "A day alone is taken as its midnight, UTC." },
+    ],
+  ])("of a body says which other forms of an %s are taken", (type, schema) =>
+    expect(inputSchema(columnOf({ type, required: true }))).toEqual(schema),
+  );
 });
 
 describe("the example of a column", () => {

@@ -18,13 +18,18 @@ export function valueSchema(column: Column): Part {
 
 /** A column's values as a body may set them. */
 export function inputSchema(column: Column): Part {
-  const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
-  const schema = withRules(plain, column);
+  const schema = withRules(givenSchema(column), column);
   return {
     ...(column.required ? schema : nullable(schema)),
     ...(column.secret ? { writeOnly: true, format: "password" } : {}),
     ...describe(column),
   };
+}
+
+/** A value as bodies and filters may have it, whatever the column's rules. */
+export function givenSchema(column: Pick<Column, "type" | "values">): Part {
+  const { schema, given = schema } = COLUMN_TYPES[column.type];
+  return column.values.length === 0 ? given : memberSchema(column);
 }
 
 /** The schema of an enum, or of a list of its members. */
@@ -44,7 +49,8 @@ export function nullable(schema: Part): Part {
   };
 }
 
-const FORMATS = { email: "email", url: "uri", uuid: "uuid" } as const;
+/** Addresses may be in any script. */
+const FORMATS = { email: "idn-email", url: "iri", uuid: "uuid" } as const;
 
 /** Adds those of a column's rules that JSON Schema can express. */
 export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "rules">): Part {
@@ -82,6 +88,8 @@ function describe(column: Column): Part {
   const isNumber = column.type === "int" || column.type === "float";
   const parts = [
     ...(column.description === null ? [] : [column.description]),
+    // As a format of its own it would keep generators from taking dates for what they are.
+    ...(column.type === "datetime" ? ["A day alone is taken as its midnight, UTC."] : []),
     ...(min === undefined || isNumber ? [] : [`At least ${min}.`]),
     ...(max === undefined || isNumber ? [] : [`At most ${max}.`]),
     ...(column.default === undefined ? [] : [`Default of a new record: ${JSON.stringify(column.default)}.`]),

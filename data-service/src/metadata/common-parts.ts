@@ -1,6 +1,8 @@
 // What all operations of the document share: the error body, the refusals, the parameters of the query language. Pure.
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 import {
+  headers,
+  inHeader,
   inQuery,
   object,
   type Part,
@@ -9,6 +11,7 @@ import {
   TIME,
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
+import { standardLimit } from "../query/syntax/paging.js";
 
 const CODES = Object.entries(ERROR_CODES).map(([code, { status, text }]) => ({ code, status, text }));
 
@@ -47,7 +50,21 @@ const META = object({
 
 export const COMMON_SCHEMAS: Readonly<Record<string, Part>> = { Error: ERROR, Meta: META };
 
-export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
+/** How many records to show at once. @param maxLimit QUERY_MAX_LIMIT, undefined = none */
+export function limitSchema(maxLimit: number | undefined): Part {
+  return maxLimit === undefined
+    ? { type: "integer", minimum: 0 }
+    : { type: "integer", minimum: 1, maximum: maxLimit };
+}
+
+/** @param maxLimit QUERY_MAX_LIMIT, undefined = none */
+export function commonParameters(maxLimit: number | undefined): Readonly<Record<string, Part>> {
+  const limit = { ...limitSchema(maxLimit), default: standardLimit(maxLimit) };
+  const words = maxLimit === undefined ? "How many; 0 = all." : "How many.";
+  return { ...OTHER_PARAMETERS, limit: inQuery("limit", limit, words) };
+}
+
+const OTHER_PARAMETERS: Readonly<Record<string, Part>> = {
   fields: {
     ...inQuery(
       "fields",
@@ -56,7 +73,6 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
     ),
     example: "*",
   },
-  limit: inQuery("limit", { type: "integer", minimum: 0, default: 10 }, "How many; 0 = all."),
   page: inQuery("page", { type: "integer", minimum: 1, default: 1 }, "Which page."),
   meta: inQuery(
     "meta",
@@ -71,8 +87,8 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
   },
   format: inQuery(
     "format",
-    { type: "string", enum: ["csv", "ndjson"] },
-    "Answer a file (`text/csv`, `application/x-ndjson`) with all records that match, instead of JSON.",
+    { type: "string", enum: ["json", "csv", "ndjson"] },
+    "`csv` and `ndjson`: a file (`text/csv`, `application/x-ndjson`) with all records that match.",
   ),
   deleted: inQuery(
     "deleted",
@@ -84,10 +100,6 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
   IdempotencyKey: inHeader("Idempotency-Key", "Sent again with the same key, it makes nothing twice."),
   explain: inQuery("explain", { type: "boolean" }, "Answer how the query runs instead of what it finds."),
 };
-
-function inHeader(name: string, description: string): Part {
-  return { name, in: "header", schema: TEXT, description };
-}
 
 const NAMES: Readonly<Record<RefusalStatus, string>> = {
   400: "BadRequest",
@@ -116,6 +128,7 @@ export function refusalName(status: RefusalStatus): string {
 const HEADERS: Readonly<Partial<Record<RefusalStatus, string>>> = {
   401: "WWW-Authenticate",
   405: "Allow",
+  416: "Content-Range",
   429: "Retry-After",
   503: "Retry-After",
 };
@@ -126,7 +139,7 @@ export function refusal(status: RefusalStatus): Part {
   const header = HEADERS[status];
   return {
     description: codes.map(({ code, text }) => `\`${code}\`: ${text}`).join(" "),
-    ...(header === undefined ? {} : { headers: { [header]: { schema: TEXT } } }),
+    ...(header === undefined ? {} : { headers: headers(header) }),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },

@@ -7,7 +7,9 @@ import { aggregatesOf } from "../query/bind-aggregate.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { LIMITS } from "../query/limits.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
-import { memberSchema } from "./column-schema.js";
+import { standardLimit } from "../query/syntax/paging.js";
+import { givenSchema, memberSchema } from "./column-schema.js";
+import { limitSchema } from "./common-parts.js";
 
 /** A schema of the document, by its name. */
 export function ref(name: string): Part {
@@ -35,7 +37,7 @@ function operators(column: Pick<Column, "type" | "values">): Part {
 }
 
 function operandSchema(column: Pick<Column, "type" | "values">, name: string): Part {
-  const value = plainValue(column);
+  const value = givenSchema(column);
   const text = { type: "string", maxLength: LIMITS.textCharacters };
   const schemas: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, Part>> = {
     "value or null": { anyOf: [value, { type: "null" }] },
@@ -48,10 +50,6 @@ function operandSchema(column: Pick<Column, "type" | "values">, name: string): P
     null: { type: "null" },
   };
   return schemas[operandOf(column.type, name) ?? "null"];
-}
-
-function plainValue(column: Pick<Column, "type" | "values">): Part {
-  return column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
 }
 
 /** `{table}.filter` */
@@ -95,11 +93,11 @@ function columnFilter(column: Column): Part {
   const { type } = column;
   const tests = hasMembers(type) ? operators(column) : ref(`Operators.${type}`);
   const isEqual = operandOf(type, "_eq") === "value or null";
-  return { anyOf: [...(isEqual ? [plainValue(column)] : []), { type: "null" }, tests] };
+  return { anyOf: [...(isEqual ? [givenSchema(column)] : []), { type: "null" }, tests] };
 }
 
 function relationFilter({ target }: VisibleRelation): Part {
-  return { anyOf: [plainValue(idOf(target)), { type: "null" }, ref(`${target.name}.related`)] };
+  return { anyOf: [givenSchema(idOf(target)), { type: "null" }, ref(`${target.name}.related`)] };
 }
 
 function idOf({ idColumn: { type } }: Table): Pick<Column, "type" | "values"> {
@@ -108,30 +106,42 @@ function idOf({ idColumn: { type } }: Table): Pick<Column, "type" | "values"> {
 
 /** Names separated by commas, or a list of them where the query is JSON. */
 const NAMES: Part = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] };
-const PAGING = {
-  limit: { type: "integer", minimum: 0, description: "10 where none is given; 0 = all." },
-  page: { type: "integer", minimum: 1, description: "From 1." },
-};
-
-/** `{table}.deep`; undefined for a table without relations. */
-export function deepSchema(
-  { relations }: VisibleTable,
-  hasDeep: (table: string) => boolean,
-): Part | undefined {
-  const shown = relations.filter(({ shown: where }) => where !== "never");
-  if (shown.length === 0) return undefined;
-  const properties = shown.map((each): [string, Part] => [each.relation.name, deepSetting(each, hasDeep)]);
-  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+function paging(maxLimit: number | undefined): Readonly<Record<string, Part>> {
+  const words = `${standardLimit(maxLimit)} where none is given${maxLimit === undefined ? "; 0 = all" : ""}.`;
+  return {
+    limit: { ...limitSchema(maxLimit), description: words },
+    page: { type: "integer", minimum: 1, description: "From 1." },
+  };
 }
 
-function deepSetting({ relation, target }: VisibleRelation, hasDeep: (table: string) => boolean): Part {
+/** What queries may ask for beyond their table. */
+export interface QuerySyntax {
+  /** Whether anything of a table's relations can be loaded. */
+  readonly hasDeep: (table: string) => boolean;
+  /** QUERY_MAX_LIMIT, undefined = none. */
+  readonly maxLimit: number | undefined;
+}
+
+/** The relations of a table that `deep` can load. */
+export function loadable({ relations }: VisibleTable): readonly VisibleRelation[] {
+  return relations.filter(({ shown }) => shown !== "never");
+}
+
+/** `{table}.deep` */
+export function deepSchema(visible: VisibleTable, syntax: QuerySyntax): Part {
+  return object(
+    Object.fromEntries(loadable(visible).map((each) => [each.relation.name, deepSetting(each, syntax)])),
+  );
+}
+
+function deepSetting({ relation, target }: VisibleRelation, { hasDeep, maxLimit }: QuerySyntax): Part {
   const name = target.name;
   return {
     type: "object",
     properties: {
       fields: NAMES,
       filter: ref(`${name}.filter`),
-      ...(relation.many ? { sort: NAMES, ...PAGING } : {}),
+      ...(relation.many ? { sort: NAMES, ...paging(maxLimit) } : {}),
       ...(hasDeep(name) ? { deep: ref(`${name}.deep`) } : {}),
     },
     additionalProperties: false,
@@ -157,23 +167,23 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
 
 /** `{table}.query`: the body of QUERY. */
 export function querySchema(
-  { table, actions }: VisibleTable,
-  has: { readonly deep: boolean; readonly explain: boolean },
+  { table, showsDeleted }: VisibleTable,
+  { hasDeep, maxLimit }: QuerySyntax,
+  hasExplain: boolean,
 ): Part {
   const { name } = table;
-  const showsDeleted = table.deletedAt !== undefined && actions.delete !== undefined;
   return {
     type: "object",
     properties: {
       fields: NAMES,
       filter: ref(`${name}.filter`),
       sort: NAMES,
-      ...PAGING,
+      ...paging(maxLimit),
       meta: NAMES,
-      ...(has.deep ? { deep: ref(`${name}.deep`) } : {}),
+      ...(hasDeep(name) ? { deep: ref(`${name}.deep`) } : {}),
       aggregate: ref(`${name}.aggregate`),
-      ...(has.explain ? { explain: { type: "boolean" } } : {}),
-      format: { enum: ["csv", "ndjson"] },
+      ...(hasExplain ? { explain: { type: "boolean" } } : {}),
+      format: { enum: ["json", "csv", "ndjson"] },
       ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },
     additionalProperties: false,

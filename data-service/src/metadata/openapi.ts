@@ -8,13 +8,15 @@ import type { Catalog } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
-import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
-import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
+import { leftOutIn } from "./brought.js";
+import { COMMON_SCHEMAS, commonParameters, refusal, refusalName } from "./common-parts.js";
 import {
   aggregateSchema,
   deepSchema,
   filterSchema,
+  loadable,
   operatorSchemas,
+  type QuerySyntax,
   querySchema,
   relatedSchema,
   relatedTables,
@@ -23,7 +25,7 @@ import { AUTH_OPERATIONS } from "./operations/auth.js";
 import { ASSET_OPERATION, fileOperations, folderOperations } from "./operations/files.js";
 import { meOperations } from "./operations/me.js";
 import { METADATA_OPERATIONS } from "./operations/metadata.js";
-import { permissionOperations } from "./operations/permissions.js";
+import { permissionOperations, ruleOperations } from "./operations/permissions.js";
 import { queryMethod, recordOperations, type TableSyntax } from "./operations/records.js";
 import { DEFINITION_MEMBERS, DEFINITION_SCHEMAS, tableOperations } from "./operations/tables.js";
 import { bodySchema, broughtSchemas, recordExample, recordSchema } from "./record-schema.js";
@@ -39,12 +41,11 @@ export interface Described {
   /** APP_URL, an origin. */
   readonly appUrl: string;
   readonly systemTablePrefix: string;
+  /** QUERY_MAX_LIMIT, undefined = none. */
+  readonly maxLimit: number | undefined;
 }
 
-interface Context extends Described {
-  /** Whether anything can be loaded through a table's relations. */
-  readonly hasDeep: (table: string) => boolean;
-  readonly broughtBy: BroughtBy;
+interface Context extends Described, QuerySyntax {
   readonly leftOut: ReturnType<typeof leftOutIn>;
   readonly related: ReturnType<typeof relatedTables>;
 }
@@ -52,12 +53,10 @@ interface Context extends Described {
 /** The whole document. */
 export function openApiOf(described: Described): Part {
   const { tables } = described;
-  const broughtBy = broughtIn(tables);
   const about: Context = {
     ...described,
     hasDeep: hasDeepIn(tables),
-    broughtBy,
-    leftOut: leftOutIn(tables, broughtBy),
+    leftOut: leftOutIn(tables),
     related: relatedTables(tables),
   };
   const operations = operationsFor(about);
@@ -69,7 +68,7 @@ export function openApiOf(described: Described): Part {
     paths: pathsOf(operations, about),
     components: {
       schemas: schemasOf(about),
-      parameters: COMMON_PARAMETERS,
+      parameters: commonParameters(about.maxLimit),
       responses: responsesOf(operations),
       securitySchemes: securitySchemes(about.appUrl),
     },
@@ -80,7 +79,7 @@ const DESCRIPTION = `What you may do here, as whoever you are signed in as; othe
 
 Browsers sign in with \`POST /login\` and send cookies from then on; programs with \`POST /auth/login\` or an API token, as \`Authorization: Bearer …\`.
 
-Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. Every answer carries \`X-Correlation-ID\`. HEAD answers as GET does, without a body (405 where a browser is to go); OPTIONS answers 204 with \`Allow\`; other methods are 405, and addresses that are not listed 404 (both as \`Error\`).
+Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. Every answer carries \`X-Correlation-ID\`. HEAD answers as GET does, without a body (405 where a browser is to go, and for \`/{table}/changes\`, which has no end); OPTIONS answers 204 with \`Allow\`; other methods are 405, and addresses that are not listed 404 (both as \`Error\`).
 
 The method QUERY (RFC 10008) lists a table with the query in the body. OpenAPI 3.1 has no place for it in \`paths\`: it stands as \`x-query\` beside the other methods, and is sent as POST with \`X-HTTP-Method-Override: QUERY\` where it can't be sent by its name.`;
 
@@ -104,9 +103,17 @@ function operationsFor(about: Context): readonly Operation[] {
 function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
   if (isTableOfTables(visible, about)) return tableOperations(visible, isRootAdmin(about.principal));
   const operations = recordOperations(visible, syntaxOf(visible, about));
-  const { files, folders } = systemTableNames(about.systemTablePrefix);
-  if (visible.table.name === files) return fileOperations(visible, operations);
-  return visible.table.name === folders ? folderOperations(visible, operations) : operations;
+  const { files, folders, permissions } = systemTableNames(about.systemTablePrefix);
+  const { name } = visible.table;
+  if (name === files) return fileOperations(visible, operations);
+  if (name === folders) return folderOperations(visible, operations);
+  return name === permissions ? ruleOperations(name, operations, sampleTable(about)) : operations;
+}
+
+/** A table for which there can be rules. */
+function sampleTable({ tables, systemTablePrefix }: Described): string {
+  const own = tables.find(({ table }) => !table.system);
+  return own?.table.name ?? systemTableNames(systemTablePrefix).files;
 }
 
 function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {
@@ -119,9 +126,7 @@ function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Describ
 }
 
 function hasDeepIn(tables: readonly VisibleTable[]): (name: string) => boolean {
-  const deep = new Set(
-    tables.filter((each) => deepSchema(each, () => false) !== undefined).map(({ table }) => table.name),
-  );
+  const deep = new Set(tables.filter((each) => loadable(each).length > 0).map(({ table }) => table.name));
   return (name) => deep.has(name);
 }
 
@@ -130,13 +135,7 @@ function isRootAdmin(principal: Requester): boolean {
 }
 
 function mayUse(operation: Operation, principal: Requester): boolean {
-  if (
-    mayOnlyRead(principal) &&
-    operation.method !== "get" &&
-    !operation.isSafe &&
-    !operation.ignoresCredentials
-  )
-    return false;
+  if (mayOnlyRead(principal) && !isForReadOnly(operation)) return false;
   const audiences: Readonly<Record<Audience, boolean>> = {
     anyone: true,
     user: principal.kind === "user",
@@ -144,6 +143,10 @@ function mayUse(operation: Operation, principal: Requester): boolean {
     session: sessionOf(principal) !== undefined,
   };
   return audiences[operation.for];
+}
+
+function isForReadOnly({ method, isSafe, ignoresCredentials, takesReadOnly }: Operation): boolean {
+  return method === "get" || [isSafe, ignoresCredentials, takesReadOnly].includes(true);
 }
 
 /** Headings in the order in which they are shown: what everybody has, the user's own tables, the system's. */
@@ -227,29 +230,36 @@ function schemasOf(about: Context): Part {
   };
 }
 
+/**
+ * Each name ends in the word of its kind, in which no fixed name does: generators drop the dots and change case, and the
+ * schemas of a table `posts_create` or `error` would meet others.
+ */
 function schemasOfTable(visible: VisibleTable, about: Context): Part {
   const { name } = visible.table;
   const { read, create, update } = visible.actions;
-  const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
-  const { broughtBy } = about;
-  const deep = deepSchema(visible, about.hasDeep);
-  const queryHas = { deep: deep !== undefined, explain: isRootAdmin(about.principal) };
-  const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
+  const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : NO_OVERRIDES;
+  const hasExplain = isRootAdmin(about.principal);
+  const record = {
+    ...recordSchema(visible, overrides.shown),
+    examples: [recordExample(visible, overrides.shown)],
+  };
   return {
-    ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
+    ...(read === undefined ? {} : { [`${name}.record`]: record, [`${name}.filter`]: filterSchema(visible) }),
     ...(about.related.has(name) ? { [`${name}.related`]: relatedSchema(visible) } : {}),
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
-    ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, queryHas) }),
-    ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
+    ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, about, hasExplain) }),
+    ...(about.hasDeep(name) ? { [`${name}.deep`]: deepSchema(visible, about) } : {}),
     ...(create === undefined || visible.table.ownCreate === "upload"
       ? {}
-      : { [`${name}.create`]: bodySchema(visible, "creatable", broughtBy, overrides) }),
-    ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [], broughtBy)),
+      : { [`${name}.create`]: bodySchema(visible, "creatable", overrides.creatable) }),
+    ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [])),
     ...(update === undefined
       ? {}
-      : { [`${name}.update`]: bodySchema(visible, "updatable", broughtBy, overrides) }),
+      : { [`${name}.update`]: bodySchema(visible, "updatable", overrides.updatable) }),
   };
 }
+
+const NO_OVERRIDES = { shown: {}, creatable: {}, updatable: {} };
 
 /** Cookies have another name on https; see docs/api.md, section 3.3. */
 function securitySchemes(appUrl: string): Part {

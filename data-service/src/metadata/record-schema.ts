@@ -1,23 +1,24 @@
 // The records of one table as JSON Schema: as they are answered, created and changed. Pure.
 import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
-import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { Table } from "../catalog/catalog.js";
 import {
   countable,
   type VisibleColumn,
   type VisibleRelation,
   type VisibleTable,
 } from "../permission/visible-tables.js";
+import { LIMITS } from "../query/limits.js";
 import { COUNTS } from "../query/shape.js";
-import type { Brought, BroughtBy } from "./brought.js";
-import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
+import { type Brought, broughtBy } from "./brought.js";
+import { exampleOf, givenSchema, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./filter-schema.js";
 
 type Write = "creatable" | "updatable";
 /** Overrides for single columns, by name: JSON columns whose content has a known shape. */
 export type Overrides = Readonly<Record<string, Part>>;
 
-/** `{table}`: any part of it may be missing, because `fields` chooses. */
+/** `{table}.record`: any part of it may be missing, because `fields` chooses. */
 export function recordSchema({ columns, relations, table }: VisibleTable, overrides: Overrides = {}): Part {
   const values = columns
     .filter(isShown)
@@ -44,39 +45,35 @@ const NUMBER: Part = { type: "integer", minimum: 0 };
 const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
 
 function linkedSchema({ relation, target }: VisibleRelation): Part {
-  const record = ref(target.name);
+  const record = ref(`${target.name}.record`);
   const description = relation.description === null ? {} : { description: relation.description };
   if (relation.many) return { type: "array", items: record, ...description };
   return { anyOf: [record, { type: "null" }], ...description };
 }
 
-/** The name of a new record's body: `{table}.create`, or one without the link that the record around it sets. */
+/** The schema of a new record's body, or of one without the link that the record around it sets. */
 function bodyName({ table, without }: Brought): string {
-  return without === undefined ? `${table}.create` : `${table}.create.${without}`;
+  return without === undefined ? `${table}.create` : `${table}.${without}.nested`;
 }
 
 /** The bodies of a table's new records that leave a link out, by the names of their schemas. */
 export function broughtSchemas(
   visible: VisibleTable,
   leftOut: Iterable<string>,
-  broughtBy: BroughtBy,
 ): Readonly<Record<string, Part>> {
   return Object.fromEntries(
     [...leftOut].map((without) => {
       const relations = visible.relations.filter(({ relation }) => relation.name !== without);
-      const schema = bodySchema({ ...visible, relations }, "creatable", broughtBy);
+      const columns = visible.columns.filter(({ column }) => column !== visible.table.idColumn);
+      const schema = bodySchema({ ...visible, columns, relations }, "creatable");
       return [bodyName({ table: visible.table.name, without }), schema];
     }),
   );
 }
 
 /** `{table}.create` and `{table}.update`. */
-export function bodySchema(
-  { columns, relations }: VisibleTable,
-  write: Write,
-  broughtBy: BroughtBy,
-  overrides: Overrides = {},
-): Part {
+export function bodySchema(visible: VisibleTable, write: Write, overrides: Overrides = {}): Part {
+  const { columns, relations } = visible;
   const values = columns.filter((each) => each[write]);
   const links = relations.filter((each) => each[write]);
   const needed = write === "creatable" ? [...values, ...links].filter(isNeeded).map(nameOf) : [];
@@ -86,11 +83,22 @@ export function bodySchema(
       ...Object.fromEntries(
         values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
       ),
-      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each, broughtBy(each))])),
+      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
+      ...Object.fromEntries(ignored(visible, write).map(({ column }) => [column.name, valueSchema(column)])),
     },
     additionalProperties: false,
     ...(needed.length === 0 ? {} : { required: needed }),
   };
+}
+
+/** Columns that a record may bring along which was read, changed and sent back: the service alone writes them. */
+function ignored({ table, columns }: VisibleTable, write: Write): readonly VisibleColumn[] {
+  const isTables = table.ownCreate === "json";
+  // What makes a table is a definition and no record, of which nothing is ignored.
+  if (isTables && write === "creatable") return [];
+  return columns.filter(
+    (each) => isShown(each) && (each.column.generated || (isTables && each.column.readOnly)),
+  );
 }
 
 const isNeeded = ({ needed }: VisibleColumn | VisibleRelation): boolean => needed;
@@ -100,12 +108,32 @@ function nameOf(member: VisibleColumn | VisibleRelation): string {
 }
 
 /** An id, `{"id":…}`, or a new record; to-many takes the full new set. */
-function linkSchema({ relation, target }: VisibleRelation, brought: Brought | undefined): Part {
-  const id = COLUMN_TYPES[target.idColumn.type].schema;
-  const wrapped = { type: "object", properties: { id }, required: ["id"], additionalProperties: false };
-  const links = [id, wrapped, ...(brought === undefined ? [] : [ref(bodyName(brought))])];
-  if (relation.many) return { type: "array", items: { anyOf: links } };
-  return { anyOf: [...links, ...(relation.required ? [] : [{ type: "null" }])] };
+function linkSchema(visible: VisibleRelation): Part {
+  const { relation, target, linksThere } = visible;
+  const brought = broughtBy(visible);
+  const created = brought === undefined ? [] : [broughtSchema(brought)];
+  const links = linksThere ? [...idSchemas(target), ...created] : created;
+  // To link to nothing is to set links, too.
+  if (relation.many)
+    return {
+      type: "array",
+      items: { anyOf: links },
+      ...(linksThere ? {} : { minItems: 1 }),
+      maxItems: LIMITS.links,
+    };
+  return { anyOf: [...links, ...(relation.required || !linksThere ? [] : [{ type: "null" }])] };
+}
+
+/** A new record inside a body: what has an id is a link. */
+function broughtSchema(brought: Brought): Part {
+  const schema = ref(bodyName(brought));
+  return brought.without === undefined ? { ...schema, not: { required: ["id"] } } : schema;
+}
+
+/** The forms in which a body names a record that is there. */
+function idSchemas({ idColumn }: Table): readonly Part[] {
+  const id = givenSchema(idColumn);
+  return [id, { type: "object", properties: { id }, required: ["id"], additionalProperties: false }];
 }
 
 /** A record as an answer may show it. */
@@ -138,7 +166,7 @@ export function bodyExample(
       value: column.secret ? "correct horse battery" : exampleOf(column),
     }));
   const links = relations
-    .filter((each) => each[write] && each.needed && !each.relation.many)
+    .filter((each) => write === "creatable" && each.creatable && each.needed && !each.relation.many)
     .map(({ relation, target, needed }) => ({ name: relation.name, needed, value: idExample(target) }));
   const all = [...values, ...links];
   if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined))

@@ -4,8 +4,7 @@ import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
-import { readableTables, visibleTables } from "../permission/visible-tables.js";
-import { mayOnlyRead } from "../principal.js";
+import { tablesFor } from "../permission/visible-tables.js";
 import { readParameters } from "../query/parameters.js";
 import { noTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
@@ -13,7 +12,7 @@ import { metadataOf } from "./metadata.js";
 import { type Described, openApiOf } from "./openapi.js";
 import { typesOf } from "./types.js";
 
-export interface MetadataRoutesDeps extends Pick<RecordDeps, "catalogs" | "rights"> {
+export interface MetadataRoutesDeps extends Pick<RecordDeps, "catalogs" | "rights" | "limits"> {
   readonly systemTablePrefix: string;
 }
 
@@ -62,7 +61,7 @@ async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Re
   const principal = principalOf(request);
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.refresh();
-  const all = visibleTables(rights, catalog);
-  const tables = mayOnlyRead(principal) ? readableTables(all) : all;
-  return { principal, catalog, tables, appUrl, systemTablePrefix: deps.systemTablePrefix };
+  const tables = tablesFor(principal, rights, catalog);
+  const { systemTablePrefix, limits } = deps;
+  return { principal, catalog, tables, appUrl, systemTablePrefix, maxLimit: limits.maxLimit };
 }

@@ -11,7 +11,7 @@ import { mayOnlyRead, type Requester } from "../principal.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { COUNTS } from "../query/shape.js";
-import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
+import { type Brought, broughtBy } from "./brought.js";
 
 /**
  * The text of the module. The same tables always give the same caller the same text.
@@ -19,8 +19,7 @@ import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
  */
 export function typesOf(tables: readonly VisibleTable[], caller: Requester): string {
   const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
-  const broughtBy = broughtIn(tables);
-  const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each, broughtBy)), "}"];
+  const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each)), "}"];
   return [headFor(caller), map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
 }
 
@@ -60,12 +59,12 @@ export type Related<Name extends TableName> =
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };`;
 
-function tableLines({ table, columns, relations, actions }: VisibleTable, broughtBy: BroughtBy): string[] {
+function tableLines({ table, columns, relations, actions }: VisibleTable): string[] {
   const isReadable = actions.read !== undefined;
   const id = { name: "id", type: plainType(table.idColumn), optional: false };
   const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
   const body = (write: "creatable" | "updatable", isAllowed: boolean): string[] | undefined =>
-    isAllowed ? membersOf([...columns, ...relations], write, broughtBy) : undefined;
+    isAllowed ? membersOf([...columns, ...relations], write) : undefined;
   return [
     ...comment(table.description, 2),
     `  ${key(table.name)}: {`,
@@ -128,28 +127,28 @@ function counts(relations: readonly VisibleRelation[]): string[] {
   return [memberLine({ name: COUNTS, type: `{ ${numbers.join("; ")} }`, optional: true })];
 }
 
-function membersOf(
-  members: readonly Visible[],
-  write: "creatable" | "updatable",
-  broughtBy: BroughtBy,
-): string[] {
+function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
   const isOptional = ({ needed }: Visible): boolean => write === "updatable" || !needed;
   return members
     .filter((each) => each[write])
-    .map((each) => memberLine({ ...writtenMember(each, broughtBy), optional: isOptional(each) }));
+    .map((each) => memberLine({ ...writtenMember(each), optional: isOptional(each) }));
 }
 
-function writtenMember(member: Visible, broughtBy: BroughtBy): Omit<Member, "optional"> {
+function writtenMember(member: Visible): Omit<Member, "optional"> {
   if ("column" in member) {
     const { name, description, required } = member.column;
     return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
   }
   const { name, many, required, description } = member.relation;
-  const id = `Link<${plainType(member.target.idColumn)}>`;
   const brought = broughtBy(member);
-  const link = brought === undefined ? id : `${id} | ${newRecord(brought)}`;
-  const list = brought === undefined ? link : `(${link})`;
-  return { name, description, type: many ? `readonly ${list}[]` : link + (required ? "" : " | null") };
+  const forms = [
+    ...(member.linksThere ? [`Link<${plainType(member.target.idColumn)}>`] : []),
+    ...(brought === undefined ? [] : [newRecord(brought)]),
+  ];
+  const link = forms.join(" | ");
+  const list = forms.length > 1 ? `(${link})` : link;
+  const isNullable = member.linksThere && !required;
+  return { name, description, type: many ? `readonly ${list}[]` : link + (isNullable ? " | null" : "") };
 }
 
 /** A record inside a body; its link to the record around it is set by that record. */

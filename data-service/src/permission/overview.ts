@@ -1,17 +1,10 @@
 // What a caller may do, in words for clients: which tables, which rows, which members. Pure.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { Catalog } from "../catalog/catalog.js";
-import type { Rights } from "./rights.js";
-import {
-  type VisibleColumn,
-  type VisibleRelation,
-  type VisibleTable,
-  visibleTables,
-} from "./visible-tables.js";
+import type { VisibleColumn, VisibleRelation, VisibleTable } from "./visible-tables.js";
 
 /** One entry for each table with which the caller may do anything. */
-export function overviewOf(rights: Rights, catalog: Catalog): Json[] {
-  return visibleTables(rights, catalog).map((table) => ({ table: table.table.name, ...actionsOf(table) }));
+export function overviewOf(tables: readonly VisibleTable[]): Json[] {
+  return tables.map((table) => ({ table: table.table.name, ...actionsOf(table) }));
 }
 
 function actionsOf(table: VisibleTable): JsonObject {

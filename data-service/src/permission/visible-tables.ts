@@ -4,12 +4,15 @@ import {
   type Catalog,
   type Column,
   isGenerated,
+  owningRelation,
   type Relation,
   type Table,
   targetOf,
 } from "../catalog/catalog.js";
+import { mayOnlyRead, type Requester } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { WriteGrant } from "./compile-rules.js";
+import { foreignGrants } from "./foreign-links.js";
 import type { ReadView } from "./read-view.js";
 import type { Rights } from "./rights.js";
 
@@ -37,6 +40,10 @@ export interface VisibleRelation extends VisibleMember {
   readonly target: Table;
   /** Its name at the other end, if the caller may know it. */
   readonly inverse: string | null;
+  /** A body can link by it to records that are there. */
+  readonly linksThere: boolean;
+  /** A body can bring new records along by it. */
+  readonly bringsNew: boolean;
 }
 
 /** A table with which the caller may do anything. Whatever is not in here is unknown to them. */
@@ -50,11 +57,19 @@ export interface VisibleTable {
     readonly update?: Rows;
     readonly delete?: Rows;
   };
+  /** The records that were deleted can be read, too: those that one could delete. */
+  readonly showsDeleted: boolean;
 }
 
 /** The relations whose records can be counted beside a record. */
 export function countable({ relations }: Pick<VisibleTable, "relations">): readonly VisibleRelation[] {
   return relations.filter(({ relation, shown }) => relation.many && shown !== "never");
+}
+
+/** What a request's caller may do: with a read-only API token, only read. */
+export function tablesFor(requester: Requester, rights: Rights, catalog: Catalog): VisibleTable[] {
+  const tables = visibleTables(rights, catalog);
+  return mayOnlyRead(requester) ? readableTables(tables) : tables;
 }
 
 /** The tables with which a caller may do anything, in the catalog's order. */
@@ -65,16 +80,17 @@ export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] 
     .filter(({ actions }) => Object.keys(actions).length > 0);
 }
 
-/** The same for somebody who may change nothing, such as a read-only API token. */
-export function readableTables(tables: readonly VisibleTable[]): VisibleTable[] {
+/** The same for somebody who may change nothing. */
+function readableTables(tables: readonly VisibleTable[]): VisibleTable[] {
   const still = { creatable: false, updatable: false };
-  return tables.flatMap(({ table, columns, relations, actions: { read } }) =>
+  return tables.flatMap(({ table, columns, relations, actions: { read }, showsDeleted }) =>
     read === undefined
       ? []
       : [
           {
             table,
             actions: { read },
+            showsDeleted,
             columns: columns.map((each) => ({ ...each, ...still })).filter(isVisible),
             relations: relations.map((each) => ({ ...each, ...still })).filter(isVisible),
           },
@@ -92,7 +108,13 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
     table,
     columns: [...table.columns.values()].map((column) => ({ column, ...member(column) })).filter(isVisible),
     relations: [...table.relations.values()]
-      .map((relation) => ({ ...endOf(view, catalog, relation), ...member(relation) }))
+      .map((relation) =>
+        linkedBy({
+          ...endOf(view, catalog, relation),
+          ...linksOf(rights, catalog, view, relation),
+          ...member(relation),
+        }),
+      )
       .filter(isVisible),
     actions: {
       ...(isReadable ? { read: rowsOf([view.rows(table, "all")]) } : {}),
@@ -100,6 +122,38 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
       ...(update.length > 0 ? { update: rowsOf(update.map(({ rows }) => rows)) } : {}),
       ...(remove.length > 0 ? { delete: rowsOf(remove.map(({ rows }) => rows)) } : {}),
     },
+    showsDeleted: isReadable && table.deletedAt !== undefined && remove.length > 0,
+  };
+}
+
+/** What links lead to, as rules for the records there say. */
+function linksOf(
+  rights: Rights,
+  catalog: Catalog,
+  view: ReadView,
+  relation: Relation,
+): Pick<VisibleRelation, "linksThere" | "bringsNew"> {
+  const target = targetOf(catalog, relation);
+  const isOwn = relation.link.on === "self";
+  const owning = isOwn ? undefined : owningRelation({ relation, target });
+  const creates = target.ownCreate === undefined ? rights.write(catalog, target, "create") : [];
+  const isHung = owning !== undefined && mayWrite(view, target, owning, creates);
+  return {
+    linksThere: isOwn || foreignGrants(rights, catalog, { relation, target }).length > 0,
+    bringsNew: isOwn ? creates.length > 0 : isHung,
+  };
+}
+
+/**
+ * A change sets links that lie elsewhere one way or the other. A new record, which has none yet, can do with those that
+ * its new records bring.
+ */
+function linkedBy(relation: VisibleRelation): VisibleRelation {
+  const { linksThere, bringsNew, creatable, updatable } = relation;
+  return {
+    ...relation,
+    creatable: creatable && (linksThere || bringsNew),
+    updatable: updatable && linksThere,
   };
 }
 
@@ -119,18 +173,28 @@ function memberOf(
 ): (member: Column | Relation) => VisibleMember {
   const shown = new Set(view.names(table, "show"));
   const comparable = new Set(view.names(table, "use"));
-  const grants = (of: readonly WriteGrant[], member: Column | Relation): boolean =>
-    member.readOnly !== true &&
-    !isGenerated(member) &&
-    of.some(({ members }) => members(member)) &&
-    (!("link" in member) || view.mayLink(table, member));
   return (member) => ({
     shown: shown.has(member.name) ? whereShown(view, table, member) : "never",
     comparable: comparable.has(member.name),
-    creatable: grants(create, member),
-    updatable: grants(update, member),
+    creatable: mayWrite(view, table, member, create),
+    updatable: mayWrite(view, table, member, update),
     needed: isNeeded(member) && create.every(({ presets }) => !(member.name in presets)),
   });
+}
+
+/** Do some of these rules let the member be written? */
+function mayWrite(
+  view: ReadView,
+  table: Table,
+  member: Column | Relation,
+  grants: readonly WriteGrant[],
+): boolean {
+  return (
+    member.readOnly !== true &&
+    !isGenerated(member) &&
+    grants.some(({ members }) => members(member)) &&
+    (!("link" in member) || view.mayLink(table, member))
+  );
 }
 
 function whereShown(view: ReadView, table: Table, member: Column | Relation): Shown {

@@ -6,6 +6,7 @@ import { jsonBody } from "../http/json-body.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { overviewOf } from "../permission/overview.js";
+import { tablesFor } from "../permission/visible-tables.js";
 import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
@@ -22,8 +23,9 @@ export function permissionRoutes(
     .route("/me/permissions")
     .get(async (request, response) => {
       readParameters(searchOf(request), []);
-      const rights = await deps.rights(principalOf(request));
-      respond(response, 200, overviewOf(rights, await deps.catalogs.get()));
+      const principal = principalOf(request);
+      const rights = await deps.rights(principal);
+      respond(response, 200, overviewOf(tablesFor(principal, rights, await deps.catalogs.get())));
     })
     .all(onlyMethods("GET", "HEAD"));
   router

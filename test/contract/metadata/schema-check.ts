@@ -10,6 +10,8 @@ export function checksOf(document: Row): Check {
   // The document as a whole is no JSON Schema; ajv is to read only the parts it is pointed to.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
   addFormats.default(ajv);
+  // Of these there is none to check by.
+  ajv.addFormat("idn-email", true).addFormat("iri", true);
   ajv.addSchema({ ...document, $id: "http://document/" });
   return (pointer, value) => {
     const validate = ajv.getSchema(`http://document/#${pointer}`);

@@ -992,6 +992,16 @@ describe("asking about permissions", () => {
     expect((await anyone.get("/me/permissions")).body.data).toEqual([]);
   });
 
+  it("GET /me/permissions tells a read-only API token what it may read, and nothing that it may not do", async () => {
+    const made = await admin.post("/auth/api-tokens", { name: "r", expiresAt: "never", readOnly: true });
+    const { token } = made.body.data[0];
+    const reader = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
+    const { data } = (await reader.get("/me/permissions")).body;
+    const actions = data.map(({ table: _table, ...rest }: Row) => Object.keys(rest));
+    expect([...new Set(actions.flat())]).toEqual(["read"]);
+    expect(data.map(({ table }: Row) => table)).toContain("notes");
+  });
+
   const explain = (question: Row): Promise<Answer> => admin.post("/svc_permission/explain", question);
 
   it("POST /svc_permission/explain says no where not even root may write, and yes where root may", async () => {

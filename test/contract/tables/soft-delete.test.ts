@@ -126,7 +126,7 @@ describe("softDelete", () => {
     expect(parametersOf("/described", "get")).toContain("deleted");
     expect(parametersOf("/described/{id}", "delete")).toContain("permanent");
     expect(parametersOf("/shelves", "get")).not.toContain("deleted");
-    expect(components.schemas.described.properties.deletedAt).toMatchObject({ readOnly: true });
+    expect(components.schemas["described.record"].properties.deletedAt).toMatchObject({ readOnly: true });
     const types = await fetch(`${stack.appUrl}/api/types.ts`, { headers: { Authorization: await bearer() } });
     expect(await types.text()).toContain("deletedAt: string | null;");
   });

@@ -72,6 +72,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     id: "endTokens",
     tag: SIGN_IN,
     for: "anyone",
+    takesReadOnly: true,
     isBodyOptional: true,
     summary: "End the session of a refresh token, or of the Bearer token",
     body: REFRESH_TOKEN,
@@ -110,7 +111,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/auth/api-tokens",
-    id: "listApiTokens",
+    id: "getApiTokens",
     tag: API_TOKENS,
     for: "session",
     summary: "One's own API tokens",
@@ -120,7 +121,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
   {
     method: "post",
     path: "/auth/api-tokens",
-    id: "createApiToken",
+    id: "makeApiToken",
     tag: API_TOKENS,
     for: "session",
     summary: "Make an API token",
@@ -150,7 +151,7 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/auth/api-tokens/{id}",
-    id: "readApiToken",
+    id: "getApiToken",
     tag: API_TOKENS,
     for: "session",
     summary: "One API token",

@@ -1,8 +1,13 @@
 // Describes the routes of files and folders besides those of every table (files/routes). Pure.
 import {
   dataAnswer,
+  FILE_CONDITIONS,
+  FILE_VERSION,
   FLAG,
   FORWARDED,
+  GIVEN_ID,
+  headers,
+  inHeader,
   inPath,
   inQuery,
   OBJECT_ID,
@@ -24,32 +29,35 @@ const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values })
 export const ASSET_OPERATION: Operation = {
   method: "get",
   path: "/assets/{id}",
-  id: "readAsset",
+  id: "getAsset",
   tag: "Assets",
   for: "anyone",
   summary: "The bytes of a file, or a picture in another size",
   description: "Also at `/assets/{id}` of the app itself.",
   parameters: [
-    inPath("id", OBJECT_ID, "The file's id."),
+    inPath("id", GIVEN_ID, "The file's id."),
     inQuery("download", FLAG, "Offer it for saving."),
     inQuery("width", SIDE, "Of a picture, which is never enlarged."),
     inQuery("height", SIDE, "Of a picture."),
     inQuery("fit", CHOICE("cover", "contain", "inside", "outside", "fill"), "How it fits into both."),
     inQuery("format", CHOICE("jpeg", "png", "webp", "avif"), "Of a picture."),
     inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture; not for PNG and GIF."),
-    { name: "Range", in: "header", schema: TEXT, description: "`bytes=0-499`: a part of it (206)." },
-    { $ref: "#/components/parameters/IfNoneMatch" },
-    {
-      name: "If-Match",
-      in: "header",
-      schema: TEXT,
-      description: "ETags, one of which it must still have: else 412.",
-    },
+    inHeader("Range", "`bytes=0-499`: a part of it (206)."),
+    inHeader("If-Range", "Its ETag, or a time: the part only while it is the same, else the whole."),
+    ...FILE_CONDITIONS,
   ],
   answers: {
-    200: { description: "The bytes.", content: { "*/*": { schema: BYTES } } },
-    206: { description: "The part that was asked for.", content: { "*/*": { schema: BYTES } } },
-    304: { description: "It has not changed." },
+    200: {
+      description: "The bytes.",
+      headers: { ...FILE_VERSION, ...headers("Accept-Ranges") },
+      content: { "*/*": { schema: BYTES } },
+    },
+    206: {
+      description: "The part that was asked for.",
+      headers: { ...FILE_VERSION, ...headers("Accept-Ranges", "Content-Range") },
+      content: { "*/*": { schema: BYTES } },
+    },
+    304: { description: "It has not changed.", headers: FILE_VERSION },
   },
   refusals: [...FORWARDED, 403, 404, 412, 416],
 };
@@ -72,6 +80,8 @@ function partsOf({ columns, relations }: VisibleTable, action: "creatable" | "up
 
 function withFile(table: VisibleTable, operation: Operation): Operation {
   const { name } = table.table;
+  // The content of a file counts as its name.
+  const takesContent = table.columns.some(({ column, updatable }) => column.name === "filename" && updatable);
   if (operation.id === `create_${name}`) {
     return {
       ...operation,
@@ -81,7 +91,7 @@ function withFile(table: VisibleTable, operation: Operation): Operation {
       bodyTypes: ["multipart/form-data"],
     };
   }
-  if (operation.id !== `update_${name}`) return operation;
+  if (operation.id !== `update_${name}` || !takesContent) return operation;
   return {
     ...operation,
     description: "As JSON, the facts about the file; as multipart, its content, too.",

@@ -14,8 +14,7 @@ import {
   TIME,
 } from "@portico/shared/operation";
 import type { Column, Table } from "../../catalog/catalog.js";
-import { COLUMN_TYPES } from "../../catalog/column-types.js";
-import { nullable, valueSchema, withRules } from "../column-schema.js";
+import { givenSchema, nullable, valueSchema, withRules } from "../column-schema.js";
 
 const ME = "Me";
 const LIST: Part = { type: "array", items: TEXT };
@@ -55,7 +54,7 @@ export function meOperations(users: Table): readonly Operation[] {
     {
       method: "get",
       path: "/me",
-      id: "readMe",
+      id: "getMe",
       tag: ME,
       for: "user",
       summary: "The signed-in user",
@@ -69,7 +68,7 @@ export function meOperations(users: Table): readonly Operation[] {
     {
       method: "patch",
       path: "/me",
-      id: "updateMe",
+      id: "changeMe",
       tag: ME,
       for: "user",
       summary: "Change one's own columns or password",
@@ -82,7 +81,7 @@ export function meOperations(users: Table): readonly Operation[] {
     {
       method: "get",
       path: "/me/permissions",
-      id: "listPermissions",
+      id: "getPermissions",
       tag: ME,
       for: "anyone",
       summary: "What one may do, table by table",
@@ -92,7 +91,7 @@ export function meOperations(users: Table): readonly Operation[] {
     {
       method: "get",
       path: "/me/sessions",
-      id: "listSessions",
+      id: "getSessions",
       tag: ME,
       for: "session",
       summary: "One's own sessions",
@@ -113,7 +112,7 @@ export function meOperations(users: Table): readonly Operation[] {
     {
       method: "get",
       path: "/me/oauth-accounts",
-      id: "listOAuthAccounts",
+      id: "getOAuthAccounts",
       tag: ME,
       for: "session",
       summary: "The providers one has connected",
@@ -147,7 +146,7 @@ function ownChange(users: Table): Part {
   const isOwn = ({ name, generated, hidden, readOnly }: Column): boolean =>
     !generated && !hidden && !readOnly && !["email", "isActive", "isRootAdmin"].includes(name);
   const columns = [...users.columns.values()].filter(isOwn).map((column): [string, Part] => {
-    const schema = withRules(COLUMN_TYPES[column.type].schema, column);
+    const schema = withRules(givenSchema(column), column);
     return [column.name, column.required || column.secret ? schema : nullable(schema)];
   });
   return object({ ...Object.fromEntries(columns), currentPassword: TEXT });

@@ -8,7 +8,7 @@ export const METADATA_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/metadata",
-    id: "listMetadata",
+    id: "getMetadata",
     tag: ABOUT,
     for: "anyone",
     summary: "The tables one may use, with their columns, relations and actions",
@@ -18,7 +18,7 @@ export const METADATA_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/metadata/{table}",
-    id: "readMetadata",
+    id: "getTableMetadata",
     tag: ABOUT,
     for: "anyone",
     summary: "One table",
@@ -29,7 +29,7 @@ export const METADATA_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/openapi.json",
-    id: "readOpenApi",
+    id: "getOpenApi",
     tag: ABOUT,
     for: "anyone",
     summary: "This document",
@@ -40,7 +40,7 @@ export const METADATA_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
     path: "/types.ts",
-    id: "readTypes",
+    id: "getTypes",
     tag: ABOUT,
     for: "anyone",
     summary: "TypeScript types of the tables one may use",

@@ -1,5 +1,13 @@
-// POST /svc_permission/explain (records/permission-routes), described. Pure.
-import { dataAnswer, FORWARDED, OBJECT_ID, type Operation, object, TEXT } from "@portico/shared/operation";
+// The routes of rules (records/rule-hooks, records/permission-routes), described. Pure.
+import {
+  dataAnswer,
+  FORWARDED,
+  OBJECT_ID,
+  type Operation,
+  object,
+  type Part,
+  TEXT,
+} from "@portico/shared/operation";
 import { ACTIONS } from "../../permission/rule.js";
 
 const QUESTION = object(
@@ -12,6 +20,27 @@ const QUESTION = object(
   },
   ["table", "action"],
 );
+
+/**
+ * The operations of rules: what every table has, with a rule in the body that can be saved.
+ * @param of operations of the table
+ * @param table one that rules can be about
+ */
+export function ruleOperations(
+  permissions: string,
+  of: readonly Operation[],
+  table: string,
+): readonly Operation[] {
+  const examples: Readonly<Record<string, Part>> = {
+    [`create_${permissions}`]: { role: null, table, action: "read", fields: "id" },
+    [`update_${permissions}`]: { isEnabled: false },
+    [`changeMany_${permissions}`]: { isEnabled: false },
+  };
+  return of.map((operation) => {
+    const example = examples[operation.id];
+    return example === undefined ? operation : { ...operation, body: { ...operation.body, example } };
+  });
+}
 
 /** @param permissions name of the table of permissions */
 export function permissionOperations(permissions: string): readonly Operation[] {

@@ -16,6 +16,7 @@ import {
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { LIMITS } from "../../query/limits.js";
+import { givenSchema } from "../column-schema.js";
 import { ref, sortWords } from "../filter-schema.js";
 import { bodyExample, idExample } from "../record-schema.js";
 
@@ -53,9 +54,13 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
 /** QUERY as an operation of its own; OpenAPI 3.1 has no place for the method in `paths`. */
 export function queryMethod(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { parameters: _none, ...operation } = queryOperation(visible, syntax);
-  return { ...operation, id: `${operation.id}ByMethod`, description: "The method QUERY (RFC 10008)." };
+  return { ...operation, id: `search_${visible.table.name}`, description: "The method QUERY (RFC 10008)." };
 }
 
+/**
+ * No verb is the beginning of another one, or of the id of a fixed call: generators drop `_` and change case, and `update`
+ * of a table `many_posts` would meet an `updateMany` of `posts`.
+ */
 function common(
   visible: VisibleTable,
   path: "" | "/{id}",
@@ -118,7 +123,7 @@ function queryOperation(visible: VisibleTable, { hasDeep }: TableSyntax): Operat
     parameters: [{ ...OVERRIDE, required: true }],
     body: {
       schema: ref(`${name}.query`),
-      example: { filter: {}, limit: 10, ...(hasDeep ? { deep: {} } : {}) },
+      example: { filter: {}, page: 1, ...(hasDeep ? { deep: {} } : {}) },
     },
     answers: { 200: records(200, visible, "As for GET.", ref("Meta")) },
     refusals: REFUSALS,
@@ -206,11 +211,9 @@ const MANY = object({ matched: WHOLE_NUMBER, changed: WHOLE_NUMBER }, ["matched"
 const DRY_RUN = inQuery("dryRun", FLAG, "Count, and change nothing.");
 
 function manyParameters({ table }: VisibleTable): readonly Part[] {
-  const filter = jsonParameter(
-    "filter",
-    ref(`${table.name}.filter`),
-    "Which records; an empty one is refused.",
-  );
+  const schema = { ...ref(`${table.name}.filter`), minProperties: 1 };
+  const example = { id: { _in: [idExample(table)] } };
+  const filter = jsonParameter("filter", schema, "Which records; an empty one is refused.", example);
   return [{ ...filter, required: true }, DRY_RUN];
 }
 
@@ -218,7 +221,7 @@ function updateManyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
     method: "patch",
-    ...common(visible, "", "updateMany"),
+    ...common(visible, "", "changeMany"),
     summary: `Change all ${name} that match`,
     ...some(visible.actions.update, "change"),
     parameters: manyParameters(visible),
@@ -232,12 +235,13 @@ function deleteManyOperation(visible: VisibleTable, syntax: TableSyntax): Operat
   const { name } = visible.table;
   return {
     method: "delete",
-    ...common(visible, "", "deleteMany"),
+    ...common(visible, "", "removeMany"),
     summary: `Delete all ${name} that match`,
     ...some(visible.actions.delete, "delete"),
     parameters: [
       ...manyParameters(visible),
-      ...deletedParameter(visible),
+      // What is deleted already can only be removed for good.
+      ...(syntax.forRoot ? deletedParameter(visible) : []),
       ...permanentParameter(visible, syntax),
     ],
     answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
@@ -348,7 +352,7 @@ function isKept({ table }: VisibleTable): boolean {
 }
 
 function deletedParameter(visible: VisibleTable): readonly Part[] {
-  return isKept(visible) && visible.actions.delete !== undefined ? [parameter("deleted")] : [];
+  return visible.showsDeleted ? [parameter("deleted")] : [];
 }
 
 function permanentParameter(visible: VisibleTable, { forRoot }: TableSyntax): readonly Part[] {
@@ -372,8 +376,7 @@ function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation
 
 /** `{id}` of a path. */
 export function idParameter({ table }: VisibleTable): Part {
-  const schema = COLUMN_TYPES[table.idColumn.type].schema;
-  return { ...inPath("id", schema, "The record's id."), example: idExample(table) };
+  return { ...inPath("id", givenSchema(table.idColumn), "The record's id."), example: idExample(table) };
 }
 
 /** A parameter that is the same for all tables. */
@@ -381,8 +384,8 @@ function parameter(name: string): Part {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-function jsonParameter(name: string, schema: Part, description: string): Part {
-  return { name, in: "query", description, content: { "application/json": { schema, example: {} } } };
+function jsonParameter(name: string, schema: Part, description: string, example: Part = {}): Part {
+  return { name, in: "query", description, content: { "application/json": { schema, example } } };
 }
 
 function deepParameter({ table }: VisibleTable, { hasDeep }: TableSyntax): readonly Part[] {
@@ -399,7 +402,7 @@ function shape(visible: VisibleTable, syntax: TableSyntax): readonly Part[] {
 export function records(status: number, visible: VisibleTable, description: string, meta?: Part): Part {
   const { table, actions } = visible;
   const id = { type: "object", properties: { id: COLUMN_TYPES[table.idColumn.type].schema } };
-  return dataAnswer(status, description, actions.read === undefined ? id : ref(table.name), meta);
+  return dataAnswer(status, description, actions.read === undefined ? id : ref(`${table.name}.record`), meta);
 }
 
 function exampleOfBody(visible: VisibleTable, write: "creatable" | "updatable"): Part {

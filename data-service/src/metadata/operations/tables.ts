@@ -15,33 +15,30 @@ import {
 import { COLUMN_TYPE_NAMES } from "../../catalog/column-types.js";
 import { RELATION_TYPES } from "../../catalog/definition.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
+import { nullable } from "../column-schema.js";
 import { ref } from "../filter-schema.js";
 import type { Overrides } from "../record-schema.js";
 import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
 
 const NAME: Part = { type: "string", pattern: "^[a-zA-Z][a-zA-Z0-9_]{0,62}$" };
-const ID: Part = { ...TEXT, description: "Keeps the member it is; without it the member is new." };
 const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
 
-/** A column as its owner writes it. */
-const COLUMN = object(
-  {
-    id: ID,
-    name: NAME,
-    type: { enum: [...COLUMN_TYPE_NAMES] },
-    required: FLAG,
-    unique: FLAG,
-    hidden: FLAG,
-    readOnly: FLAG,
-    encrypted: FLAG,
-    searchable: FLAG,
-    default: {},
-    description: TEXT_OR_NULL,
-    options: { anyOf: [object({ values: LIST_OF_TEXT }, ["values"]), { type: "null" }] },
-    rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
-  },
-  ["name", "type"],
-);
+type Members = Readonly<Record<string, Part>>;
+
+/** What identifies a column. */
+const COLUMN: Members = { name: NAME, type: { type: "string", enum: [...COLUMN_TYPE_NAMES] } };
+const COLUMN_SETTINGS: Members = {
+  required: FLAG,
+  unique: FLAG,
+  hidden: FLAG,
+  readOnly: FLAG,
+  encrypted: FLAG,
+  searchable: FLAG,
+  default: {},
+  description: TEXT_OR_NULL,
+  options: object({ values: LIST_OF_TEXT }, ["values"]),
+  rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
+};
 const BOUND: Part = { type: ["number", "string"] };
 const RULES = object({
   min: BOUND,
@@ -53,33 +50,67 @@ const RULES = object({
   minItems: WHOLE_NUMBER,
   maxItems: WHOLE_NUMBER,
 });
-const RELATION = object(
-  {
-    id: ID,
-    name: NAME,
-    type: { enum: [...RELATION_TYPES] },
-    table: TEXT,
-    inverse: TEXT_OR_NULL,
-    required: FLAG,
-    onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] },
-    counted: FLAG,
-    description: TEXT_OR_NULL,
-  },
-  ["name", "type", "table"],
-);
+
+/** What identifies a relation. */
+const RELATION: Members = { name: NAME, type: { type: "string", enum: [...RELATION_TYPES] }, table: TEXT };
+const RELATION_SETTINGS: Members = {
+  inverse: TEXT_OR_NULL,
+  required: FLAG,
+  onDelete: { type: "string", enum: ["SET NULL", "CASCADE", "RESTRICT"] },
+  counted: FLAG,
+  description: TEXT_OR_NULL,
+};
+
+/** A member as answers show it. */
+function shownMember(named: Members, settings: Members): Part {
+  return object({ id: TEXT, ...named, ...settings }, ["id", ...Object.keys(named)]);
+}
+
+function newMember(named: Members, settings: Members): Part {
+  return object({ ...named, ...orNull(settings) }, Object.keys(named));
+}
+
+/** A member that is there: what is not named stays as it is. */
+function changedMember(named: Members, settings: Members): Part {
+  const id = { ...TEXT, description: "Of the member that it is." };
+  return object({ id, ...named, ...orNull(settings) }, ["id"]);
+}
+
+/** Null is what a setting is where none is given. */
+function orNull(settings: Members): Members {
+  return Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, nullable(schema)]));
+}
 
 /** The shapes of the JSON columns of the table of tables. */
 export const DEFINITION_SCHEMAS: Readonly<Record<string, Part>> = {
-  ColumnDefinition: COLUMN,
+  ColumnDefinition: shownMember(COLUMN, COLUMN_SETTINGS),
+  NewColumn: newMember(COLUMN, COLUMN_SETTINGS),
+  ColumnChange: changedMember(COLUMN, COLUMN_SETTINGS),
   ColumnRules: RULES,
-  RelationDefinition: RELATION,
+  RelationDefinition: shownMember(RELATION, RELATION_SETTINGS),
+  NewRelation: newMember(RELATION, RELATION_SETTINGS),
+  RelationChange: changedMember(RELATION, RELATION_SETTINGS),
 };
-const listOf = (items: Part): Part => ({ type: ["array", "null"], items });
-export const DEFINITION_MEMBERS: Overrides = {
-  columns: listOf(ref("ColumnDefinition")),
-  relations: listOf(ref("RelationDefinition")),
-  uniques: listOf(LIST_OF_TEXT),
-  indexes: listOf(LIST_OF_TEXT),
+
+/** The JSON columns of the table of tables. @param column in its list of columns, and so on */
+function definitionMembers(column: Part, relation: Part): Overrides {
+  const listOf = (items: Part): Part => ({ type: ["array", "null"], items });
+  return {
+    columns: listOf(column),
+    relations: listOf(relation),
+    uniques: listOf(LIST_OF_TEXT),
+    indexes: listOf(LIST_OF_TEXT),
+  };
+}
+
+/** As answers show them, and as bodies take them. */
+export const DEFINITION_MEMBERS = {
+  shown: definitionMembers(ref("ColumnDefinition"), ref("RelationDefinition")),
+  creatable: definitionMembers(ref("NewColumn"), ref("NewRelation")),
+  updatable: definitionMembers(
+    { anyOf: [ref("ColumnChange"), ref("NewColumn")] },
+    { anyOf: [ref("RelationChange"), ref("NewRelation")] },
+  ),
 };
 
 const BODY_EXAMPLE = {

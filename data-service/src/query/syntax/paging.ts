@@ -6,6 +6,11 @@ import { type Path, refuse } from "../refuse.js";
 
 const DEFAULT_LIMIT = 10;
 
+/** How many records a list has where no limit is given. @param maxLimit QUERY_MAX_LIMIT, undefined = none */
+export function standardLimit(maxLimit: number | undefined): number {
+  return Math.min(DEFAULT_LIMIT, maxLimit ?? DEFAULT_LIMIT);
+}
+
 /**
  * Reads limit and page.
  * @param maxLimit QUERY_MAX_LIMIT, undefined = none
@@ -16,8 +21,7 @@ export function parsePaging(
   path: (name: string) => Path,
   maxLimit: number | undefined,
 ): { limit: number; skip: number } {
-  const standard = Math.min(DEFAULT_LIMIT, maxLimit ?? DEFAULT_LIMIT);
-  const limit = wholeNumber(given.limit, standard, 0, path("limit"));
+  const limit = wholeNumber(given.limit, standardLimit(maxLimit), 0, path("limit"));
   const page = wholeNumber(given.page, 1, 1, path("page"));
   if (maxLimit !== undefined && (limit > maxLimit || limit === 0)) {
     const all = limit === 0 ? "0 means all, which is more than the maximum of" : "is above the maximum of";

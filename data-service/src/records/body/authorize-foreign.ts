@@ -1,10 +1,10 @@
 // Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
-import { owningRelation, type Table } from "../../catalog/catalog.js";
+import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
-import type { WriteGrant } from "../../permission/compile-rules.js";
+import { foreignGrants } from "../../permission/foreign-links.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
@@ -75,11 +75,7 @@ async function judgeSet(
   if (rights.isRoot) return "all";
   // A record that the caller can't see does not exist for them; that is said before anything else.
   await requireLinked(deps, [{ mustExist: [set] }]);
-  const owning = owningRelation(set);
-  const grants = rights
-    .write(catalog, set.target, "update")
-    .filter((grant) => owning && grant.members(owning))
-    .filter(isEnough);
+  const grants = foreignGrants(rights, catalog, set);
   if (grants.length === 0) throw refusal(set);
   const rows = anyRow(grants);
   if (rows.kind === "always") return "all";
@@ -88,14 +84,6 @@ async function judgeSet(
   const coming = await judge({ _id: { $in: [...set.ids] } });
   const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
   return { coming, leaving };
-}
-
-/**
- * The new link could violate the check of a rule, and presets want more to be written than a link: such rules allow
- * nothing here.
- */
-function isEnough({ check, presets }: WriteGrant): boolean {
-  return check.kind === "always" && Object.keys(presets).length === 0;
 }
 
 /** How often to look whether all are among the rows: others may link or delete one between the two queries of a look. */

@@ -13,6 +13,7 @@ import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import { idProblem, suggestion } from "../../catalog/names.js";
 import { brokenRules } from "../../catalog/rules.js";
 import { ALWAYS } from "../../query/ast.js";
+import { LIMITS } from "../../query/limits.js";
 import { inState } from "../../query/living.js";
 import type { LinkSet } from "./link-set.js";
 
@@ -37,9 +38,6 @@ export interface CheckedBody {
   readonly values: ReadonlyMap<Column, Stored | null>;
   readonly links: readonly LinkSet[];
 }
-
-/** Ids one body may link through one relation. */
-const MAX_LINKS = 10_000;
 
 /** Unknown names of one body that are compared with all known ones, to suggest one of them. */
 const MOST_SUGGESTIONS = 20;
@@ -228,7 +226,7 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
     return id === undefined ? undefined : { ...set, ids: [id] };
   }
   if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
-  if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
+  if (json.length > LIMITS.links) return report(name, `must not have more than ${LIMITS.links} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, taking));
   const found = ids.filter((id) => id !== undefined);
   return found.length < ids.length ? undefined : { ...set, ids: distinct(target, found) };
