@@ -214,3 +214,20 @@ describe("a file's content", () => {
     ]);
   });
 });
+
+describe("the example of a change", () => {
+  it("has no link, for which records there are is not known", () => {
+    const { paths } = documentOf([
+      { name: "desks" },
+      {
+        name: "articles",
+        columns: [{ name: "title", type: "string" }],
+        relations: [{ name: "desk", type: "many-to-one", table: "desks", required: true }],
+      },
+    ]);
+    const exampleOf = (path: string, method: string): string[] =>
+      Object.keys(paths[path][method].requestBody.content["application/json"].example);
+    expect(exampleOf("/articles", "post")).toEqual(["title", "desk"]);
+    expect(exampleOf("/articles/{id}", "patch")).toEqual(["title"]);
+  });
+});
