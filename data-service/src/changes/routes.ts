@@ -1,9 +1,9 @@
 // /{table}/changes and /{table}/{id}/history. A record to which another program gave the id `changes` can't be reached by
 // its address; none is made with it here (catalog/names).
-import { networkOf } from "@portico/shared/network-of";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { countedCaller } from "../http/counted-caller.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
@@ -23,11 +23,10 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     .route("/:table/changes")
     .head(onlyMethods("GET"))
     .get(async (request, response) => {
-      const principal = principalOf(request);
       const call = readCall(searchOf(request), ["fields", "filter", "deep"], ["lastEventId"]);
       const follower = {
-        principal,
-        caller: principal.kind === "user" ? principal.userId : networkOf(request.ip ?? null),
+        principal: principalOf(request),
+        caller: countedCaller(request),
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: call.parameters,

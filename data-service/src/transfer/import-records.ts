@@ -18,8 +18,8 @@ import { MOST_MESSAGES, type Row } from "./rows.js";
 
 /** Enough to make a round trip worth it, few enough that a bad line costs little of what comes before it. */
 const BATCH_RECORDS = 500;
-/** Roughly how much text a batch may hold in memory. */
-const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** About as much memory as a batch may take. */
+const BATCH_BYTES = 4 * 1024 * 1024;
 /** How many lines an answer reports. */
 const MOST_REJECTED = 100;
 
@@ -114,7 +114,7 @@ async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerato
     if (row.line < from && !row.isLast) continue;
     batch.push(row);
     size += row.size;
-    if (batch.length < BATCH_RECORDS && size < BATCH_CHARACTERS) continue;
+    if (batch.length < BATCH_RECORDS && size < BATCH_BYTES) continue;
     yield batch;
     batch = [];
     size = 0;

@@ -4,7 +4,7 @@ import { type JsonRead, placeIn } from "@portico/shared/read-json";
 import { CsvError, type Parser, parse } from "csv-parse";
 import type { Cell } from "./cells.js";
 import type { ImportColumn } from "./csv-columns.js";
-import { type Row, unreadable } from "./rows.js";
+import { type Row, unreadable, weightOf } from "./rows.js";
 import { textPieces, UnreadableFile } from "./text-pieces.js";
 
 /** What a header names. @returns the columns in its order, or every problem it has */
@@ -41,7 +41,7 @@ function isBlank({ cells }: Line, columns: readonly ImportColumn[]): boolean {
 }
 
 function rowOf({ number: line, cells }: Line, columns: readonly ImportColumn[]): Row {
-  const size = cells.reduce((sum, cell) => sum + (cell?.length ?? 0), cells.length);
+  const size = cells.reduce((sum, cell) => sum + weightOf(cell ?? ""), 0);
   const row = { line, size };
   if (cells.length !== columns.length) {
     const problem = `has ${cells.length} cells, and the first line names ${columns.length} columns`;

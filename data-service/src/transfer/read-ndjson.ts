@@ -1,6 +1,6 @@
 // NDJSON -> rows: one JSON object per line; empty lines are skipped.
 import { readJson } from "@portico/shared/read-json";
-import { type Row, unreadable } from "./rows.js";
+import { type Row, unreadable, weightOf } from "./rows.js";
 import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";
 
 export async function* ndjsonRows(
@@ -29,7 +29,7 @@ export async function* ndjsonRows(
 
 function* rowOf(line: number, text: string, maxRowBytes: number): Generator<Row> {
   if (text.trim() === "") return;
-  const row = { line, size: text.length };
+  const row = { line, size: weightOf(text) };
   if (Buffer.byteLength(text) > maxRowBytes) throw tooLong(maxRowBytes);
   const read = readJson(text);
   switch (read.kind) {

@@ -7,6 +7,7 @@ import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
 import { callerOf } from "../http/authenticate.js";
+import { countedCaller } from "../http/counted-caller.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
@@ -15,6 +16,7 @@ import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import { type ImportRequest, importRecords } from "./import-records.js";
+import { ImportsUnderWay } from "./imports-under-way.js";
 
 /** A client that sends nothing for this long while we wait for it has gone. */
 const SILENCE_MS = 60_000;
@@ -33,9 +35,14 @@ export interface ImportLimits {
 
 export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
   const router = Router({ caseSensitive: true });
+  const underWay = new ImportsUnderWay();
   router
     .route("/:table/import")
-    .post((request, response) => answerImport(loggingFor(deps, request), limits, request, response))
+    .post((request, response) =>
+      underWay.run(countedCaller(request), () =>
+        answerImport(loggingFor(deps, request), limits, request, response),
+      ),
+    )
     .all(onlyMethods("POST"));
   return router;
 }

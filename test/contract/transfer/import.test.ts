@@ -356,6 +356,16 @@ describe("batches", () => {
     expect((await names()).length).toBe(1_200);
   });
 
+  it("are smaller where short values take far more memory than their text", async () => {
+    const dense = `[${"[],".repeat(3_300)}1]`;
+    const json = `${many(400, (at) => `{"name":"n${at}","extra":${dense}}\n`)}{"extra":1}`;
+    const csv = `name,extra\n${many(400, (at) => `c${at},"${dense}"\n`)},1\n`;
+    for (const answer of [await root.ndjson(items, json), await root.csv(items, csv)]) {
+      expect(details(answer).rejected).toMatchObject([{ messages: ["name: is required"] }]);
+      expect(details(answer).imported).toBeGreaterThan(0);
+    }
+  });
+
   it("may run at once, on one table", async () => {
     const file = (which: string) => `name\n${many(1_500, (at) => `${which}${at}\n`)}`;
     const answers = await Promise.all(["a", "b", "c"].map((which) => root.csv(items, file(which))));
