@@ -54,29 +54,38 @@ const open = () => new AbortController().signal;
 const STREAMS = Array.from({ length: 20 }, (_, at) => at);
 
 describe("changes that many streams wait for", () => {
-  it("are judged four at once where other tables are asked, and at once where none is", async () => {
-    const judging = new Judging();
-    const [demanding, counting, plain] = [judgements(), judgements(), judgements()];
-    await Promise.all([
-      ...STREAMS.map(() => judging.run(wishFor(DEMANDING), change(1), open(), demanding.judge)),
-      ...STREAMS.map(() => judging.run(wishFor({ title: "x" }), change(1), open(), plain.judge)),
-    ]);
-    await Promise.all(
-      STREAMS.map(() => judging.run(wishFor({}, "_count(reviews)"), change(1), open(), counting.judge)),
-    );
-    expect([demanding.seen.begun, demanding.seen.most]).toEqual([20, 4]);
-    expect([counting.seen.begun, counting.seen.most]).toEqual([20, 4]);
-    expect([plain.seen.begun, plain.seen.most]).toEqual([20, 20]);
-  });
-
-  it("are judged once for all that wish for the same, and anew for the next change", async () => {
+  it.each([
+    ["other tables are asked", DEMANDING, "*"],
+    ["related records are counted", {}, "_count(reviews)"],
+    ["the database is asked which of them match", { title: "x" }, "*"],
+  ])("are judged four at once where %s", async (_what, filter, fields) => {
     const judging = new Judging();
     const { seen, judge } = judgements();
-    const wish = wishFor(DEMANDING);
-    await Promise.all(STREAMS.map(() => judging.run(wish, change(1), open(), judge)));
-    await Promise.all(STREAMS.map(() => judging.run(wish, change(2), open(), judge)));
-    expect(seen.begun).toBe(2);
+    await Promise.all(STREAMS.map(() => judging.run(wishFor(filter, fields), change(1), open(), judge)));
+    expect([seen.begun, seen.most]).toEqual([20, 4]);
   });
+
+  it("are judged at once where all of them are told, as they are", async () => {
+    const judging = new Judging();
+    const { seen, judge } = judgements();
+    await Promise.all(STREAMS.map(() => judging.run(wishFor({}), change(1), open(), judge)));
+    expect([seen.begun, seen.most]).toEqual([20, 20]);
+  });
+
+  it.each([
+    ["much", DEMANDING],
+    ["little", {}],
+  ])(
+    "are judged once for all that wish for the same, and anew for the next change: %s",
+    async (_what, filter) => {
+      const judging = new Judging();
+      const { seen, judge } = judgements();
+      const wish = wishFor(filter);
+      await Promise.all(STREAMS.map(() => judging.run(wish, change(1), open(), judge)));
+      await Promise.all(STREAMS.map(() => judging.run(wish, change(2), open(), judge)));
+      expect(seen.begun).toBe(2);
+    },
+  );
 
   it("are not judged when every stream that waited is over, and are when one is not", async () => {
     const judging = new Judging();

@@ -3,11 +3,10 @@
 import pLimit from "p-limit";
 import { getOrMake } from "../get-or-make.js";
 import type { Numbered } from "../mongo/journal-store.js";
-import { isRelational } from "../query/lower/condition.js";
 import { isCountJoined, isKeyOnly } from "../query/lower/read.js";
 import type { Told, Wish } from "./judge.js";
 
-/** How many judgements that look into other tables may run at once. */
+/** How many judgements that ask more of the database than documents by their ids may run at once. */
 const AT_ONCE = 4;
 
 /** A judgement that several streams may wait for. */
@@ -31,7 +30,6 @@ export class Judging {
     stream: AbortSignal,
     judge: () => Promise<Told[]>,
   ): Promise<readonly Told[]> {
-    if (isPlain(wish)) return judge();
     const ofWish = getOrMake(this.#beingJudged, wish, () => new Map<string, BeingJudged>());
     const key = [entries[0], entries.at(-1)].map((each) => each?.position.entry).join(" ");
     const known = ofWish.get(key);
@@ -45,19 +43,22 @@ export class Judging {
     const forget = (): void => {
       if (ofWish.get(key)?.streams === streams) ofWish.delete(key);
     };
-    const told = this.#inTurn(async () => {
+    const judgeIfWanted = async (): Promise<Told[]> => {
       if (isWanted()) return judge();
       forget();
       return [];
-    }).finally(forget);
+    };
+    const told = (isPlain(wish) ? judgeIfWanted() : this.#inTurn(judgeIfWanted)).finally(forget);
     ofWish.set(key, { told, streams });
     return told;
   }
 }
 
-/** It asks nothing of other tables, so it costs next to nothing and need not wait. */
+/**
+ * It asks for nothing but documents by their ids, in one question for all streams, so it costs next to nothing and need not
+ * wait.
+ */
 function isPlain({ node }: Wish): boolean {
-  const asksOthers =
-    [node.rule, node.filter].some(isRelational) || node.counts.some((count) => isCountJoined(count));
-  return !asksOthers && node.children.every(isKeyOnly);
+  const isForAll = [node.rule, node.filter].every(({ kind }) => kind === "always");
+  return isForAll && node.children.every(isKeyOnly) && !node.counts.some((count) => isCountJoined(count));
 }
