@@ -36,12 +36,18 @@ export async function openEvents(
   return source;
 }
 
-/** Opens a stream, and reads nothing of it before `read`. */
+/** A stream of which nothing is read before `read`. */
+export interface HeldEvents {
+  read(): EventSource;
+  /** How many bytes have come: of a stream that nobody reads, the first ones only. */
+  come(): number;
+}
+
 export async function holdEvents(
   url: string,
   headers: Readonly<Record<string, string>>,
   lastEventId?: string,
-): Promise<{ read(): EventSource }> {
+): Promise<HeldEvents> {
   const from = lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
   const request = get(url, { headers: { Accept: "text/event-stream", ...headers, ...from }, agent: false });
   const [answer] = (await once(request, "response")) as [IncomingMessage];
@@ -51,7 +57,10 @@ export async function holdEvents(
     request.destroy();
     throw new Error(`${url} answered ${answer.statusCode}`);
   }
-  return { read: () => listenTo(answer, () => request.destroy(), lastEventId ?? "") };
+  return {
+    read: () => listenTo(answer, () => request.destroy(), lastEventId ?? ""),
+    come: () => answer.socket.bytesRead,
+  };
 }
 
 function listenTo(answer: IncomingMessage, close: () => void, lastEventId: string): EventSource {

@@ -4,9 +4,10 @@ import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
 import { LOOK_AT_CALLER_MS } from "../http/lasting-caller.js";
 import type { Feed } from "../journal/feed.js";
-import type { Position } from "../mongo/journal-store.js";
+import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { inRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { EventStream } from "./event-stream.js";
 import { judge, openWish, type Told, type Wish } from "./judge.js";
@@ -28,7 +29,7 @@ export interface FollowDeps extends RecordDeps {
 /** Who follows, and what. */
 export interface Follower {
   readonly principal: Principal;
-  /** Streams are counted by this: the user's id, or the address of somebody who has not signed in. */
+  /** Whose streams are counted together. */
   readonly caller: string;
   /** The caller as of now, read again; undefined when the session or token has ended. */
   readonly present: () => Promise<Principal | undefined>;
@@ -141,18 +142,31 @@ class Following {
     return this.#stop.reason;
   }
 
-  async #tellOf(entries: Awaited<ReturnType<Feed["read"]>> & object): Promise<boolean> {
-    if (!entries.some(({ entry }) => entry.table === this.#table.id)) return true;
-    const wish = await this.#openWish();
-    if (!this.#goesOn(wish.table)) return true;
-    const judged = () => judge(this.#deps, wish, entries);
-    const all = await this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
-    for (const told of all) {
-      // What was judged by former rights is not told: a reset follows.
-      if (this.#stop.reason !== undefined || this.#mustReset) return true;
-      if (!(await this.#send(told))) return false;
+  /** Some are told before the next are judged: a client that reads slowly holds no more than these. */
+  async #tellOf(entries: readonly Numbered[]): Promise<boolean> {
+    const own = entries.filter(({ entry }) => entry.table === this.#table.id);
+    if (own.length === 0) return true;
+    for await (const some of inRoom(own, (each) => this.#judge(each))) {
+      for (const told of some) {
+        // What was judged by former rights is not told: a reset follows.
+        if (this.#isOver()) return true;
+        if (!(await this.#send(told))) return false;
+      }
+      if (this.#isOver()) return true;
     }
     return true;
+  }
+
+  async #judge(entries: readonly Numbered[]): Promise<readonly Told[]> {
+    const wish = await this.#openWish();
+    if (!this.#goesOn(wish.table)) return [];
+    const judged = () => judge(this.#deps, wish, entries);
+    return this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
+  }
+
+  /** Nothing more is told of what has been read. */
+  #isOver(): boolean {
+    return this.#stop.reason !== undefined || this.#mustReset;
   }
 
   #openWish(): Promise<Wish> {

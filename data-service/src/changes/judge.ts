@@ -15,12 +15,15 @@ import { type Document, Names } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { useCountersIn } from "../query/plan/use-counters.js";
 import { findTable } from "../records/find-table.js";
-import { readEach } from "../records/read/read-one.js";
+import { readEach, readSmall } from "../records/read/read-one.js";
 import { Remembered } from "../records/read/remembered.js";
-import { inRoom, NoRoom } from "../records/read/room.js";
+import { NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 import { RecordTooLarge } from "../store-refusals.js";
+
+/** Records that are told together. They are held until the slowest of their clients has read them. */
+const MOST_BYTES = 1024 * 1024;
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
 
@@ -65,13 +68,14 @@ export async function openWish(
 }
 
 /**
- * What the caller is told about entries, in their order. A change is told when the record matched before it, after it, or
- * both; with the record as it is now, or null when the caller can no longer read it.
+/**
+ * What the caller is told about entries of the table, in their order. A change is told when the record matched before it,
+ * after it, or both; with the record as it is now, or null when the caller can no longer read it.
+ * @throws NoRoom when there are several records and too much of them: ask for some entries of these
  */
 export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
-  const own = entries.filter(({ entry }) => entry.table === wish.table.id);
-  const matched = await matchedImages(deps, wish, own);
-  const told = own.flatMap(({ entry, position }) => {
+  const matched = await matchedImages(deps, wish, entries);
+  const told = entries.flatMap(({ entry, position }) => {
     const event = eventOf(wish.table, entry, matched);
     return event === undefined ? [] : [{ event, entry, position }];
   });
@@ -124,15 +128,15 @@ async function recordsOf(
 ): Promise<ReadonlyMap<string, Json>> {
   const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
-  // A record that would show too much is reported as unreadable, so that those after it can still be told.
-  const read = (some: readonly Stored[]): Promise<readonly (Versioned | undefined)[]> =>
-    readEach(deps, { node, view }, some).catch((error: unknown) => {
-      if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;
-      if (some.length > 1) throw new NoRoom();
-      return [undefined];
-    });
-  const records: (Versioned | undefined)[] = [];
-  for await (const some of inRoom(distinct, read)) records.push(...some);
+  const shape = { node, view };
+  const read = (): Promise<readonly (Versioned | undefined)[]> =>
+    distinct.length > 1 ? readSmall(deps, shape, distinct, MOST_BYTES) : readEach(deps, shape, distinct);
+  const records = await read().catch((error: unknown) => {
+    if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;
+    if (distinct.length > 1) throw new NoRoom();
+    // A record that would show too much is reported as unreadable, so that those after it can still be told.
+    return [undefined];
+  });
   return new Map(
     distinct.flatMap((id, at) => {
       const record = records[at];

@@ -5,7 +5,7 @@ import type { JournalStore, Numbered, Position } from "../mongo/journal-store.js
 
 /** How often to look for other instances' entries while somebody follows. */
 const LOOK_MS = 200;
-/** Entries read at once, and how many such reads are kept for a moment: 32 MiB at most. */
+/** Entries read at once, and how many such readings are kept for a moment. */
 const MOST_AT_ONCE = 100;
 const MOST_KEPT = 8;
 const KEPT_MS = 1_000;

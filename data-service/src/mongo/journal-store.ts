@@ -37,8 +37,10 @@ interface HistoryDocument extends Omit<HistoryEntry, "id"> {
 
 /** How long an instance relies on the last number it has seen: others may have written, and pruned, since. */
 const TRUSTED_MS = 60_000;
-/** How much of the journal is read at once. */
-const MOST_BYTES = 4 * 1024 * 1024;
+/** How much of the journal is read at once: a follower holds it for as long as its client takes. */
+const MOST_BYTES = 1024 * 1024;
+/** Entries that the database sends at once. They may be large, and what is more than `MOST_BYTES` is sent in vain. */
+const BATCH_SIZE = 25;
 
 /** An index of earlier versions, by which an id could be deleted only once in all its lives. */
 const ONCE_FOR_ALL = "table_1_record_1";
@@ -194,7 +196,8 @@ export class JournalStore {
     const cursor = this.#journal
       .find(this.#told(position.number))
       .sort({ _id: 1 })
-      .limit(limit + 1);
+      .limit(limit + 1)
+      .batchSize(BATCH_SIZE);
     const found: Numbered[] = [];
     let isFirst = true;
     let bytes = 0;

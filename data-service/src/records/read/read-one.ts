@@ -11,11 +11,12 @@ import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.js";
 import { bindRecordShape } from "../../query/bind-query.js";
 import { idsFilter } from "../../query/lower/by-ids.js";
-import type { Document } from "../../query/lower/document.js";
+import type { Document, Stage } from "../../query/lower/document.js";
 import { lowerRecord, ownFields, readsTogether } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { type StoredRecord, shaper } from "../../query/shape.js";
+import { unfoldedSizes } from "../../query/unfolded.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
@@ -23,6 +24,7 @@ import { mayKnowVersion, type Versioned, versionOf } from "../version.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
+import { NoRoom, Room } from "./room.js";
 import { requireRoom } from "./unfold.js";
 
 /** The checked shape that one record is asked for in. */
@@ -116,8 +118,26 @@ export async function readEach(
   shape: RecordShape,
   ids: readonly Stored[],
 ): Promise<(Versioned | undefined)[]> {
+  return eachOf(deps, shape, ids, await documentsOf(deps, shape, ids));
+}
+
+/** The same of records that have no more than so many bytes, with all they show. @throws NoRoom when they have more */
+export async function readSmall(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+  mostBytes: number,
+): Promise<(Versioned | undefined)[]> {
+  return eachOf(deps, shape, ids, await smallDocumentsOf(deps, shape, ids, mostBytes));
+}
+
+function eachOf(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+  documents: readonly StoredRecord[],
+): (Versioned | undefined)[] {
   const { node } = shape;
-  const documents = await documentsOf(deps, shape, ids);
   const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
   const toVersioned = versioned(deps, shape);
   return ids.map((id) => {
@@ -131,18 +151,43 @@ async function documentsOf(
   shape: RecordShape,
   ids: readonly Stored[],
 ): Promise<readonly StoredRecord[]> {
-  const { view } = shape;
-  const node = withParts(shape.node, { limit: ids.length });
-  const rules = rowRules(view);
-  const alongside = [VERSION_FIELD];
-  const fields = ownFields(node, { alongside, together: readsTogether(node) });
+  const { node, rules, fields, pipeline } = questionFor(shape, ids);
   const documents =
     fields === undefined
-      ? await store.read(node.table, lowerRecord(node, idsFilter(ids), rules, alongside))
+      ? await store.read(node.table, pipeline())
       : await store.byIds(node.table, ids, fields);
   const whole = await withRelated({ store }, node, documents, { rules });
   requireRoom(node, whole);
   return whole;
+}
+
+async function smallDocumentsOf(
+  { store }: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+  mostBytes: number,
+): Promise<readonly StoredRecord[]> {
+  const { node, rules, fields, pipeline } = questionFor(shape, ids);
+  const documents =
+    fields === undefined
+      ? await store.readSmall(node.table, pipeline(), ids.length)
+      : await store.smallByIds(node.table, ids, fields);
+  if (documents === undefined) throw new NoRoom();
+  const makeRoom = (): Room => new Room(undefined, mostBytes);
+  const whole = await withRelated({ store }, node, documents, { rules, room: makeRoom() });
+  const room = makeRoom();
+  for (const size of unfoldedSizes(node, whole)) room.take(size);
+  return whole;
+}
+
+/** What the database is asked for: fields of these documents, if that is enough, or a pipeline. */
+function questionFor(shape: RecordShape, ids: readonly Stored[]) {
+  const node = withParts(shape.node, { limit: ids.length });
+  const rules = rowRules(shape.view);
+  const alongside = [VERSION_FIELD];
+  const fields = ownFields(node, { alongside, together: readsTogether(node) });
+  const pipeline = (): Stage[] => lowerRecord(node, idsFilter(ids), rules, alongside);
+  return { node, rules, fields, pipeline };
 }
 
 /** The fields that a write has to return of a record, so that it need not be read again; undefined where they don't suffice. */

@@ -14,12 +14,13 @@ export class NoRoom extends AppError {
 }
 
 export class Room {
-  #bytesLeft = MOST_BYTES;
+  #bytesLeft: number;
   #records = 0;
   readonly #mostRecords: number;
 
-  constructor(mostRecords = Number.POSITIVE_INFINITY) {
+  constructor(mostRecords = Number.POSITIVE_INFINITY, mostBytes = MOST_BYTES) {
     this.#mostRecords = mostRecords;
+    this.#bytesLeft = mostBytes;
   }
 
   /** How many are held. */
