@@ -200,10 +200,11 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   },
   enumList: {
     expects: "a list of the column's values",
-    parse: (json, values) =>
-      isArray(json) && json.every((each) => typeof each === "string" && values.includes(each))
-        ? json.map(String)
-        : undefined,
+    parse: (json, values) => {
+      // Both may be long.
+      const known = new Set<Json>(values);
+      return isArray(json) && json.every((each) => known.has(each)) ? json.map(String) : undefined;
+    },
     toJson: plainJson,
     fromText: asIs,
     families: ["membership"],

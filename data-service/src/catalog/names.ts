@@ -87,8 +87,9 @@ export function fieldProblem(field: string): string | undefined {
 /** `; did you mean "name"?` when one of the known names is similar, otherwise nothing. */
 export function suggestion(unknown: string, known: Iterable<string>): string {
   let best: { name: string; distance: number } | undefined;
+  const beginning = unknown.slice(0, 64).toLowerCase();
   for (const name of known) {
-    const far = distance(unknown.toLowerCase().slice(0, 64), name.toLowerCase());
+    const far = distance(beginning, name.toLowerCase());
     if (best === undefined || far < best.distance) best = { name, distance: far };
   }
   if (best === undefined) return "";

@@ -221,6 +221,18 @@ describe("a body for a new record", () => {
     );
   });
 
+  it("and all bodies of a list are told it of twenty together, and the same of the same name", async () => {
+    const letters = [..."abcdeghijklmnoqrstuvwxyz"];
+    const names = [...letters, "a"].map((letter) => `staf${letter}`);
+    const [, , messages] = await problemsOf(names.map((each) => ({ name: "Ann", [each]: 1 })));
+    const isGuessed = (at: number): boolean => at < 20 || at === letters.length;
+    expect(messages).toEqual(
+      names.map(
+        (each, at) => `[${at}].${each}: unknown field${isGuessed(at) ? '; did you mean "staff"?' : ""}`,
+      ),
+    );
+  });
+
   it.each(["bossId", "boss_id", "_id", "__v", "_version", "constructor", "__proto__", "name.first", "$name"])(
     "may not name %s, which is no field",
     async (name) => {

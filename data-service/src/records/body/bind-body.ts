@@ -11,7 +11,7 @@ import { type RecordShape, recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { type Alternative, lettingWrite } from "./authorize-write.js";
-import { checkBody, notWritable, type WriteMode, type WriteView } from "./check-body.js";
+import { checkBody, makeGuess, notWritable, type WriteMode, type WriteView } from "./check-body.js";
 import { inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
@@ -79,8 +79,10 @@ function wayOf(
   grant: WriteGrant,
 ): Way {
   const preset = new Set(Object.keys(grant.presets));
+  const mayWrite = writableBy(grant, preset, table, readView);
   const view = {
-    mayWrite: writableBy(grant, preset, table, readView),
+    mayWrite,
+    guess: makeGuess(table, mayWrite),
     mayRead: (member: Column | Relation) => readView.shows(table, member),
     mayByAnother: (member: Column | Relation) =>
       grants.some((each) => isGranted(each, member, table, readView)),

@@ -30,7 +30,12 @@ export interface WriteView {
   readonly isImport?: boolean;
   /** Names of members that the service writes itself, so that the body need not hold them. */
   readonly stamped?: readonly string[];
+  /** For all bodies of a request together; without it, each has its own. */
+  readonly guess?: Guess;
 }
+
+/** What is said of an unknown name that is like one which may be written. */
+type Guess = (unknown: string) => string;
 
 /** A body that satisfies the table's definition. What its links lead to is still to be authorized (see authorize-links). */
 export interface CheckedBody {
@@ -39,8 +44,22 @@ export interface CheckedBody {
   readonly links: readonly LinkSet[];
 }
 
-/** Unknown names of one body that are compared with all known ones, to suggest one of them. */
-const MOST_SUGGESTIONS = 20;
+/** Unknown names that are compared with all known ones, to suggest one of them. */
+const MOST_GUESSES = 20;
+
+/** Guesses a few times, and says the same of the same name: several bodies often have one mistake. */
+export function makeGuess(table: Table, mayWrite: WriteView["mayWrite"]): Guess {
+  const guesses = new Map<string, string>();
+  let known: readonly string[] | undefined;
+  return (unknown) => {
+    const before = guesses.get(unknown);
+    if (before !== undefined || guesses.size >= MOST_GUESSES) return before ?? "";
+    known ??= writableNames(table, mayWrite);
+    const guess = suggestion(unknown, known);
+    guesses.set(unknown, guess);
+    return guess;
+  };
+}
 
 export type WriteMode = "create" | "update";
 
@@ -86,7 +105,7 @@ function checkMembers(
   const given = new Set(Object.keys(body));
   const comesDeleted = isDeletedCopy(body, table, view);
   const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
-  let unknown = 0;
+  const guess = view.guess ?? makeGuess(table, view.mayWrite);
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
@@ -103,8 +122,7 @@ function checkMembers(
     } else if (isReadable(name, table, view)) {
       report(name, notWritable(name, table, view));
     } else {
-      unknown += 1;
-      report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
+      report(name, UNKNOWN + guess(name));
     }
   }
   if (mode === "create") {
@@ -142,7 +160,7 @@ function noObject(body: Json): string {
 
 /** What is said of a member that the body may not set. */
 export function notWritable(name: string, table: Table, view: WriteView): string {
-  if (!isReadable(name, table, view)) return unknownMember(name, table, view);
+  if (!isReadable(name, table, view)) return UNKNOWN + (view.guess ?? makeGuess(table, view.mayWrite))(name);
   const member = memberNamed(table, name);
   return member !== undefined && view.mayByAnother?.(member) === true ? NOT_TOGETHER : NOT_WRITABLE;
 }
@@ -153,18 +171,14 @@ function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean
   return member !== undefined && mayRead?.(member) === true;
 }
 
-/** The one text for members that do not exist and those the caller may neither read nor write. */
-function unknownMember(name: string, table: Table, view: WriteView): string {
-  return UNKNOWN + suggestion(name, writableNames(table, view));
-}
-
+/** The one text for members that do not exist and those the caller may neither read nor write; a guess may follow. */
 const UNKNOWN = "unknown field";
 const NOT_WRITABLE = "you may not write it";
 const NOT_TOGETHER = "you may not write it together with the others, as no single rule allows all of them";
 
-function writableNames(table: Table, view: WriteView): string[] {
-  const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));
-  const relations = [...table.relations.values()].filter((relation) => view.mayWrite(relation));
+function writableNames(table: Table, mayWrite: WriteView["mayWrite"]): string[] {
+  const columns = [...table.columns.values()].filter((column) => !column.generated && mayWrite(column));
+  const relations = [...table.relations.values()].filter((relation) => mayWrite(relation));
   return [...columns, ...relations].map(({ name }) => name);
 }
 
@@ -186,7 +200,8 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
 /** Of a list of values, the first that is not allowed. */
 function describeFor({ type, values }: Column, json: Json): string {
   if (type !== "enumList" || !isArray(json)) return describe(json);
-  const wrong = json.find((each) => COLUMN_TYPES.enum.parse(each, values) === undefined);
+  const known = new Set<Json>(values);
+  const wrong = json.find((each) => !known.has(each));
   return `one with ${describe(wrong ?? null)}`;
 }
 
