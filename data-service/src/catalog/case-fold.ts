@@ -8,9 +8,20 @@
 const LATE = /^[\u019b\u0264\u1c89\u1c8a\ua7cb-\ua7dc\u{10d50}-\u{10d85}\u{16ea0}-\u{16ed3}]$/u;
 const ANY_LATE = "\uffff";
 
+/** Of letters that were asked for, but for those that need two code units: texts repeat them, and finding one takes long. */
+const known = new Map<string, string>();
+
 /** The letter that stands for all cases of one code point. */
 export function foldLetter(letter: string): string {
   if (letter < "\u0080") return letter.toLowerCase();
+  const before = known.get(letter);
+  if (before !== undefined) return before;
+  const fold = findFold(letter);
+  if (letter.length === 1) known.set(letter, fold);
+  return fold;
+}
+
+function findFold(letter: string): string {
   if (LATE.test(letter)) return ANY_LATE;
   const upper = oneLetter(letter.toUpperCase()) ?? letter;
   return oneLetter(upper.toLowerCase()) ?? upper;

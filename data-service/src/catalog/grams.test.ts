@@ -27,6 +27,19 @@ describe("stored grams", () => {
     expect(storedGrams(text)).toHaveLength(10_000);
     expect(storedGrams(`${text}\u{20000}`)).toEqual([ANY_GRAM]);
   });
+
+  test("of a text of more than 100,000 characters are the same, though it has few", () => {
+    const text = "я".repeat(100_000);
+    expect(storedGrams(text)).toEqual(["яяяяя", "яяяя", "яяя"]);
+    expect(storedGrams(`${text}я`)).toEqual([ANY_GRAM]);
+  });
+
+  test("of a long text are made once for all who ask in turn", () => {
+    const [text, other] = ["abcdefg".repeat(200), "gfedcba".repeat(200)];
+    const grams = storedGrams(text);
+    storedGrams(other);
+    expect(storedGrams(text)).toBe(grams);
+  });
 });
 
 describe("looked-up grams", () => {

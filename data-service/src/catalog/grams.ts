@@ -5,6 +5,8 @@
 //
 // A record without the field has not been indexed yet, so every search takes it for a candidate: no answer depends on how
 // far filling has come (records/derived/fill-search). That is why null has an empty list and not nothing.
+import { LRUCache } from "lru-cache";
+import { getOrMake } from "../get-or-make.js";
 import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";
 import { OWN_FIELDS } from "./own-fields.js";
@@ -15,6 +17,12 @@ const SHORTEST = 3;
 
 /** A text with more different grams is a candidate of every search; MongoDB indexes 100,000 per document. */
 const MOST_STORED = 10_000;
+/** And so is a longer one, whose grams take long to make: nearly all of these have too many anyway. */
+const MOST_CHARACTERS = 100_000;
+
+/** Made a moment ago: each rule that may allow a write asks for them, and each record that gets the same value. */
+const REMEMBERED_FROM = 1_000;
+const madeLately = new LRUCache<string, readonly string[]>({ max: 10 });
 
 /** For a long part a few are enough: grams from different places are rare together. */
 const MOST_LOOKED_UP = 4;
@@ -40,14 +48,24 @@ export function isText(column: Pick<Column, "type">): boolean {
 /** What is stored beside a value. @param value a text; anything else has no grams that could be known */
 export function storedGrams(value: unknown): readonly string[] {
   if (value === null || value === undefined) return [];
-  if (typeof value !== "string") return [ANY_GRAM];
-  const letters = Array.from(value, foldLetter);
+  if (typeof value !== "string" || value.length > MOST_CHARACTERS) return [ANY_GRAM];
+  if (value.length < REMEMBERED_FROM) return gramsOf(value);
+  return getOrMake<string, readonly string[]>(madeLately, value, () => gramsOf(value));
+}
+
+function gramsOf(text: string): readonly string[] {
   const found = new Set<string>();
-  for (let at = 0; at + SHORTEST <= letters.length; at += 1) {
-    found.add(letters.slice(at, at + LENGTH).join(""));
+  const letters: string[] = [];
+  for (const letter of text) {
+    letters.push(foldLetter(letter));
+    if (letters.length < LENGTH) continue;
+    found.add(letters.join(""));
+    letters.shift();
     if (found.size > MOST_STORED) return [ANY_GRAM];
   }
-  return [...found];
+  // The shorter ends.
+  for (; letters.length >= SHORTEST; letters.shift()) found.add(letters.join(""));
+  return found.size > MOST_STORED ? [ANY_GRAM] : [...found];
 }
 
 /** What a new record gets for its searchable columns where it has no values. */
