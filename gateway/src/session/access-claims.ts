@@ -12,6 +12,8 @@ export interface AccessClaims {
 
 /** Tokens whose claims are remembered: a browser sends the same one for minutes. */
 const MOST_TOKENS = 1_000;
+/** The data service makes none that are longer; a client may send anything. */
+const LONGEST_REMEMBERED = 4_096;
 const known = new LRUCache<string, AccessClaims>({ max: MOST_TOKENS });
 
 /** Undefined when the text is not a JWT with an expiry. */
@@ -19,7 +21,7 @@ export function readAccessClaims(token: string): AccessClaims | undefined {
   const before = known.get(token);
   if (before !== undefined) return before;
   const claims = decodeClaims(token);
-  if (claims !== undefined) known.set(token, claims);
+  if (claims !== undefined && token.length <= LONGEST_REMEMBERED) known.set(token, claims);
   return claims;
 }
 
