@@ -78,6 +78,7 @@ describe("a bucket that goes silent when it is told something", () => {
   it.each<[string, RegExp, () => Promise<void>]>([
     ["to remove a file", /^DELETE /, () => content.remove("key")],
     ["to begin a file of several parts", /^POST .*\?uploads/, write],
+    ["to take a part", /^PUT /, write],
     ["to put the parts together", /^POST .*\?uploadId/, write],
   ])("%s, is down, and nothing stays open", async (_what, line, act) => {
     const closed = silentAt(line, () => undefined);

@@ -13,10 +13,10 @@ const TYPE = "application/octet-stream";
 /** A bucket that says nothing for this long is down. */
 const SILENCE_MS = 10_000;
 /**
- * How many times as long it may take over a POST. One of those makes it put the parts of a file together, and some servers
- * report only every 10 s that they are still at it.
+ * How many times as long it may take over a POST or PUT. Sending a part of a file takes its time; and while some servers put the
+ * parts together, they report only every 10 s that they are still at it.
  */
-const PATIENCE_WITH_POST = 6;
+const PATIENCE_WITH_FILES = 6;
 
 /** @param silenceMs how long to wait for an answer to begin, and for each piece of it */
 export function makeS3Content(
@@ -24,10 +24,9 @@ export function makeS3Content(
   silenceMs = SILENCE_MS,
 ): ContentStore {
   const ask: typeof fetch = async (input, init) => {
-    const patienceMs = init?.method === "POST" ? PATIENCE_WITH_POST * silenceMs : silenceMs;
-    // Sending a file takes its time.
-    const asking = init?.method === "PUT" ? fetch(input, init) : fetchWithin(patienceMs, input, init);
-    return withoutSilence(await asking, patienceMs);
+    const isFile = init?.method === "POST" || init?.method === "PUT";
+    const patienceMs = isFile ? PATIENCE_WITH_FILES * silenceMs : silenceMs;
+    return withoutSilence(await fetchWithin(patienceMs, input, init), patienceMs);
   };
   const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}`, fetch: ask });
   return {
