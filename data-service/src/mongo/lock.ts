@@ -15,7 +15,9 @@ import { isDuplicate } from "./driver-errors.js";
 const LOCK_LEASE_MS = 10_000;
 const RENEW_MS = LOCK_LEASE_MS / 4;
 const PATIENCE_MS = 15_000;
+/** The first pause of who waits; each is longer than the one before, up to a fifth of a second: others wait as well. */
 const LOOK_MS = 20;
+const LOOK_AT_MOST_MS = 200;
 
 /** Runs a task alone. @param task is given its turn, a name that no other task has */
 export type Lock = <Result>(task: (turn: string) => Promise<Result>) => Promise<Result>;
@@ -57,7 +59,12 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
   };
   return async (task) => {
     const holder = randomUUID();
-    await until(() => take(holder), { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+    await until(() => take(holder), {
+      patienceMs: PATIENCE_MS,
+      everyMs: LOOK_MS,
+      atMostMs: LOOK_AT_MOST_MS,
+      tooLate,
+    });
     const renewing = setInterval(renew, RENEW_MS, holder).unref();
     try {
       return await task(holder);

@@ -24,6 +24,7 @@ export const ONCE_LEASE_MS = 30_000;
 /** How long a repeat waits for the first request to end. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
+const LOOK_AT_MOST_MS = 400;
 
 /** What an Idempotency-Key says, and of which request. */
 export interface OnceKey {
@@ -156,7 +157,7 @@ async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun
   const tooLate = () => {
     throw stillRunning();
   };
-  const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate };
+  const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate };
   return until(() => tryToBegin(deps, key, owner), patience);
 }
 
