@@ -19,6 +19,9 @@ import { download } from "./download.js";
 import { flatFolders, folderTree } from "./folder-tree.js";
 import { type Exchange, replace, upload } from "./upload.js";
 
+/** All of them are held at once. */
+const MOST_IN_TREE = 20_000;
+
 const MULTIPART = /^multipart\/form-data\s*(?:;|$)/i;
 
 /** Mount it before the routes of every table: bodies here are not JSON. */
@@ -89,7 +92,7 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
 
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
   const { isOn } = readCall(searchOf(request), [], ["flat"]);
-  const parameters = readParameters("limit=0", ["limit"]);
+  const parameters = readParameters(`limit=${MOST_IN_TREE + 1}`, ["limit"]);
   const { records } = await list(
     withoutMaxLimit(deps),
     principalOf(request),
@@ -98,5 +101,14 @@ async function answerTree(deps: FileDeps, request: Request, response: Response):
   );
   const folders: JsonObject[] = [];
   for await (const some of records) folders.push(...some.filter(isObject));
+  if (folders.length > MOST_IN_TREE) throw tooManyFolders(deps.fileTables.folders);
   respond(response, 200, isOn("flat") ? flatFolders(folders) : folderTree(folders));
+}
+
+function tooManyFolders(table: string): AppError {
+  const remedy = `list them by GET /${table}, such as those of one "parent"`;
+  return new AppError(
+    "BAD_REQUEST",
+    `There are more than ${MOST_IN_TREE} folders, too many for a tree; ${remedy}.`,
+  );
 }

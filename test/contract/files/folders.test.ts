@@ -274,8 +274,9 @@ describe("GET /svc_folder/tree", () => {
     expect([status, body.message]).toEqual([400, `${name}: does not apply to this call`]);
   });
 
-  test("is there for everyone, however deep somebody has put folders into folders", async () => {
-    const ids = Array.from({ length: 2_000 }, () => new ObjectId());
+  /** Puts so many folders into the database, each in the one before it, for as long as something is done. */
+  async function withChain(count: number, act: () => Promise<void>): Promise<void> {
+    const ids = Array.from({ length: count }, () => new ObjectId());
     const now = new Date();
     const documents = ids.map((_id, at) => ({
       _id,
@@ -289,15 +290,30 @@ describe("GET /svc_folder/tree", () => {
     const folders = database.db().collection("svc_folder");
     await folders.insertMany(documents);
     try {
+      await act();
+    } finally {
+      await folders.deleteMany({ _id: { $in: ids } });
+    }
+  }
+
+  test("is there for everyone, however deep somebody has put folders into folders", async () => {
+    await withChain(2_000, async () => {
       const flat = (await ann.get("/svc_folder/tree?flat=true")).body.data;
       expect(flat.find(({ name }: { name: string }) => name === "Deep 1999").depth).toBe(1_999);
       const { status, body } = await ann.get("/svc_folder/tree");
       expect([status, body.data[0].name]).toEqual([200, "Tree"]);
       const text = JSON.stringify(body.data);
       expect([text.includes('"Deep 99"'), text.includes('"Deep 100"')]).toEqual([true, false]);
-    } finally {
-      await folders.deleteMany({ _id: { $in: ids } });
-    }
+    });
+  });
+
+  test("is refused where there are more than 20,000, with a word about lists", async () => {
+    await withChain(20_001, async () => {
+      const { status, body } = await ann.get("/svc_folder/tree");
+      const remedy = 'list them by GET /svc_folder, such as those of one "parent"';
+      const message = `There are more than 20000 folders, too many for a tree; ${remedy}.`;
+      expect([status, body.message]).toEqual([400, message]);
+    });
   });
 
   test("shows what the caller may see; whose parent is hidden stands at the top", async () => {
