@@ -4,13 +4,22 @@ import { success } from "@portico/shared/envelope";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import { etagOf, type Versioned } from "../records/version.js";
+import { SlowAnswers } from "./slow-answers.js";
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE = 64 * 1024;
+/** What is held of an answer that is read and sent bit by bit, about. */
+const HELD_OF_STREAM = 2 * 1024 * 1024;
+/** An answer of which more is left when it has been handed over may be slow to go. */
+const LARGE = 1024 * 1024;
+
+const slowAnswers = new SlowAnswers();
 
 /** Answers with records that are all at hand. */
 export function respond(response: Response, status: number, records?: readonly Json[]): void {
   response.status(status).json(success(status, records));
+  const { writableLength } = response;
+  if (writableLength > LARGE) slowAnswers.watch(response, () => writableLength);
 }
 
 /** Answers with one record and its ETag; a GET by a client that already has it is answered 304. */
@@ -36,14 +45,18 @@ export function respondCreated(
     );
 }
 
-/** Answers with records as they arrive, in the envelope. */
+/**
+ * Answers with records as they arrive, in the envelope.
+ * @param bytesHeld how many bytes of records are held until the last of them is sent
+ */
 export async function respondWithList(
   response: Response,
   records: AsyncIterable<readonly Json[]>,
   meta: JsonObject | undefined,
+  bytesHeld?: () => number,
 ): Promise<void> {
   response.type("application/json");
-  await respondWithText(response, listText(records, meta));
+  await respondWithText(response, listText(records, meta), bytesHeld);
 }
 
 async function* listText(
@@ -66,15 +79,20 @@ async function* listText(
   yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
 }
 
-/** Answers with a file to be saved, sent as its text is made. @param file its name and its content type */
+/**
+ * Answers with a file to be saved, sent as its text is made.
+ * @param file its name and its content type
+ * @param bytesHeld as of a list
+ */
 export async function respondWithFile(
   response: Response,
   file: { readonly name: string; readonly type: string },
   text: AsyncIterable<string>,
+  bytesHeld?: () => number,
 ): Promise<void> {
   // The name first: `attachment` guesses a content type from its extension.
   response.attachment(file.name).set("Content-Type", file.type);
-  await respondWithText(response, text).catch((error: unknown) => {
+  await respondWithText(response, text, bytesHeld).catch((error: unknown) => {
     // A refusal is sent instead of the file, so it is not one.
     if (!response.headersSent)
       for (const name of ["Content-Disposition", "Content-Type"]) response.removeHeader(name);
@@ -86,24 +104,32 @@ export async function respondWithFile(
  * Sends text as it comes, no faster than the client reads. Nothing is sent before a fair amount is there, so that a query
  * that fails at once still gets its error body; one that fails later breaks the connection.
  */
-async function respondWithText(response: Response, text: AsyncIterable<string>): Promise<void> {
+async function respondWithText(
+  response: Response,
+  text: AsyncIterable<string>,
+  bytesHeld = () => HELD_OF_STREAM,
+): Promise<void> {
   response.status(200);
   let pending = "";
+  let isWatched = false;
   for await (const each of text) {
     pending += each;
     if (pending.length < PIECE) continue;
-    if (!(await write(response, pending))) return;
+    if (response.destroyed) return;
+    const isTaken = response.write(pending);
     pending = "";
+    if (isTaken) continue;
+    if (!isWatched) slowAnswers.watch(response, bytesHeld);
+    isWatched = true;
+    if (!(await isDrained(response))) return;
   }
   // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));
   response.end(pending);
 }
 
-/** False when the client has gone: then the loop ends, and the cursor with it. */
-async function write(response: Response, text: string): Promise<boolean> {
-  if (response.destroyed) return false;
-  if (response.write(text)) return true;
+/** Waits for the client. @returns false when it has gone: then the loop ends, and with it the cursor */
+async function isDrained(response: Response): Promise<boolean> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once("close", leave);

@@ -115,13 +115,14 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   response.once("close", () => {
     if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
   });
-  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, {
+  const { records, meta, file, bytesHeld } = await list(deps, principalOf(request), table, parameters, {
     stop,
     caller: callerOf(request),
   });
-  if (file === undefined) return respondWithList(response, records, meta);
+  if (file === undefined) return respondWithList(response, records, meta, bytesHeld);
   const text = exportText(file.format, file.node, records);
-  await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);
+  const named = { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] };
+  await respondWithFile(response, named, text, bytesHeld);
 }
 
 /** @throws AppError 400 */

@@ -7,6 +7,7 @@ import { mostRecords } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { type StoredRecord, shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
+import { unfoldedSizes } from "../../query/unfolded.js";
 import type { Stop } from "../../stop.js";
 import type { RecordDeps } from "../record-deps.js";
 import { Effort } from "./effort.js";
@@ -25,6 +26,8 @@ import { whileAllowed } from "./while-allowed.js";
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
   readonly records: AsyncIterable<readonly Json[]>;
+  /** Of a page that is held as a whole until it is handed over: its size. */
+  readonly bytesHeld?: () => number;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
   /** When a file is asked for: its format, and the shape that the records have. */
@@ -33,6 +36,9 @@ export interface ListAnswer {
 
 /** A list of more than this is streamed: its records are never held all at once. */
 const STREAM_FROM = 1_000;
+
+/** What is held of a page at most, whatever it comes out as: a message of the database, and the related records. */
+const MOST_HELD = 48 * 1024 * 1024;
 
 /** Who waits for an answer. */
 interface Asker {
@@ -58,14 +64,14 @@ export async function list(
   const effort = new Effort(deps.store.timeoutMs, stop);
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
-  const [records, meta] = await Promise.all([
+  const [listed, meta] = await Promise.all([
     runList(deps, plan, started, effort, (source) =>
       caller === undefined ? source : whileAllowed(deps, caller, { rights, root: query.root }, source),
     ),
     runMeta(deps, plan.query, effort),
   ]);
-  if (format === undefined) return { records, meta };
-  return { records, meta, file: { format, node: query.root } };
+  if (format === undefined) return { ...listed, meta };
+  return { ...listed, meta, file: { format, node: query.root } };
 }
 
 /**
@@ -78,7 +84,7 @@ async function runList(
   started: number,
   effort: Effort,
   lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
-): Promise<AsyncIterable<readonly Json[]>> {
+): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
   const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
@@ -98,11 +104,15 @@ async function runList(
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
     const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
     const wholeIn = (documents: readonly StoredRecord[], room: Room) => whole(documents, { room });
-    return shaped(lasting(streamOf(deps, query, run)), root, wholeIn, unfolded, done);
+    return { records: shaped(lasting(streamOf(deps, query, run)), root, wholeIn, unfolded, done) };
   }
   const rows = await whole(documents, { effort });
   seen.done(() => pipelineOf(query, ranking), documents.length);
-  return unfold(root, rows, shape);
+  const bytesHeld = (): number => {
+    const size = unfoldedSizes(root, rows).reduce((sum, each) => sum + each, 0);
+    return Math.min(size, MOST_HELD);
+  };
+  return { records: unfold(root, rows, shape), bytesHeld };
 }
 
 async function* only(record: Json): AsyncGenerator<readonly Json[]> {
