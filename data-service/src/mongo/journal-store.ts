@@ -40,7 +40,7 @@ const TRUSTED_MS = 60_000;
 /** How much of the journal is read at once: a follower holds it for as long as its client takes. */
 const MOST_BYTES = 1024 * 1024;
 /** Entries that the database sends at once. They may be large, and what is more than `MOST_BYTES` is sent in vain. */
-const BATCH_SIZE = 25;
+const BATCH_SIZE = 10;
 
 /** An index of earlier versions, by which an id could be deleted only once in all its lives. */
 const ONCE_FOR_ALL = "table_1_record_1";

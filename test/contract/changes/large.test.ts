@@ -8,9 +8,9 @@ import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import { makeTable } from "../records/make.js";
 
-/** With their comments, more than all buffers on the way hold. */
+/** With their comments, more than all buffers on the way hold, and less than the database sends in one message. */
 const POSTS = 60;
-const LETTERS_OF_COMMENT = 400_000;
+const LETTERS_OF_COMMENT = 250_000;
 
 let stack: Stack;
 let admin: Api;
