@@ -116,6 +116,8 @@ describe.each([
       if (wrong.length > 0) expect(body.message).toEqual(wrong);
     }
     const stored = await admin.get("/tickets", { fields: `title,${relation}`, limit: "0" });
+    // Two alone, and each pair of them.
+    expect(stored.body.data).toHaveLength(2 + 2 * 4);
     for (const each of stored.body.data)
       expect([each.title, each[relation].id]).toEqual([each.title, each.title === "set" ? inbox : shown]);
   });

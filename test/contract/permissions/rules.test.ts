@@ -763,16 +763,17 @@ describe("user administration by a permitted role", () => {
   });
 
   it("changes nobody's own role or state by a preset either", async () => {
-    const boss = await make(admin, "svc_role", { name: "Boss" });
-    await rule({
-      table: "svc_user",
-      action: "update",
-      fields: "name",
-      presets: { role: boss.id, isActive: false },
-    });
-    await ann.patch(`/svc_user/${annId}`, { name: "Ann" });
-    const { body } = await admin.get(`/svc_user/${annId}`);
-    expect(body.data[0]).toMatchObject({ isActive: true, role: { id: role } });
+    const boss: string = (await make(admin, "svc_role", { name: "Boss" })).id;
+    const climber: string = (await make(admin, "svc_role", { name: "Climber" })).id;
+    const presets = { role: boss, isActive: false };
+    await rule({ role: climber, table: "svc_user" });
+    await rule({ role: climber, table: "svc_user", action: "update", fields: "name", presets });
+    const climbers = { email: "climber@example.com", password: "a climber's password" };
+    const { id } = await make(admin, "svc_user", { ...climbers, role: climber });
+    const api = await signIn(`${stack.appUrl}/api`, climbers);
+    expect((await api.patch(`/svc_user/${id}`, { name: "Climber" })).status).toBe(200);
+    const { body } = await admin.get(`/svc_user/${id}`);
+    expect(body.data[0]).toMatchObject({ name: "Climber", isActive: true, role: { id: climber } });
   });
 
   it("sets presets of somebody else's role and state", async () => {
@@ -1056,6 +1057,32 @@ describe("asking about permissions", () => {
     expect(column("salary")).toEqual({ name: "salary", grantedBy: [all.id], removedBy: [own.id] });
     const [denied] = (await explain({ user: annId, table: "notes", action: "delete" })).body.data;
     expect(denied.columns).toBeUndefined();
+  });
+
+  it("POST /svc_permission/explain tells of a write that fails because the record may not be read", async () => {
+    await rule({ filter: { status: "open" } });
+    const writing = await rule({ action: "update" });
+    const why = async ({ id }: Row): Promise<Row> =>
+      (await explain({ user: annId, table: "notes", action: "update", id: String(id) })).body.data[0];
+    const open = await why(notes[1]);
+    expect([open.allowed, open.because]).toEqual([true, undefined]);
+    expect(await why(notes[2])).toMatchObject({
+      allowed: false,
+      because: "the record may not be read, so it does not exist for a write",
+      rules: [{ id: writing.id, applies: true, matches: true }],
+    });
+  });
+
+  it("POST /svc_permission/explain tells that a relation is hidden by the table that it leads to", async () => {
+    await rule({ fields: "title,team" });
+    const team = async (): Promise<Row> => {
+      const [why] = (await explain({ user: annId, table: "notes", action: "read" })).body.data;
+      return why.columns.find(({ name }: Row) => name === "team");
+    };
+    expect(await team()).toMatchObject({ shown: "never", because: '"teams" may not be read' });
+    await rule({ table: "teams" });
+    const { shown, because } = await team();
+    expect([shown, because]).toEqual(["always", undefined]);
   });
 
   it("tells about a role, about everyone, and about nobody being allowed", async () => {
