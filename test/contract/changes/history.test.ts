@@ -17,6 +17,7 @@ beforeAll(async () => {
   admin = await asAdmin(stack);
   me = (await admin.get("/me")).body.data[0].id;
   await make("/svc_table", { name: "shelves", columns: [{ name: "name", type: "string" }] });
+  await make("/svc_table", { name: "rooms", softDelete: true });
   await make("/svc_table", {
     name: "books",
     history: true,
@@ -30,6 +31,7 @@ beforeAll(async () => {
     relations: [
       { name: "shelf", type: "many-to-one", table: "shelves", inverse: "books" },
       { name: "labels", type: "many-to-many", table: "shelves", inverse: "labelled" },
+      { name: "room", type: "many-to-one", table: "rooms", inverse: "books" },
     ],
   });
   role = await make("/svc_role", { name: "readers" });
@@ -274,8 +276,8 @@ describe("a reader who is not root", () => {
     api = await signIn(`${stack.appUrl}/api`, reader);
   });
 
-  const changesOf = async (book: string) => {
-    const { status, body } = await api.get(`/books/${book}/history`);
+  const changesOf = async (book: string, asking = api) => {
+    const { status, body } = await asking.get(`/books/${book}/history`);
     return status === 200
       ? body.data.map(({ changes }: { changes: object }) => Object.keys(changes))
       : status;
@@ -287,6 +289,34 @@ describe("a reader who is not root", () => {
     const thick = await make("/books", { title: "thick", pages: 500 });
     expect(await changesOf(thin)).toEqual([["title"]]);
     expect(await changesOf(thick)).toEqual([["title", "pages"]]);
+  });
+
+  it("is told of links to a table that may be seen whole, where the row shows them; of a list if every row does", async () => {
+    const other = await make("/svc_role", { name: "readers of all shelves" });
+    const rule = { action: "read", role: other };
+    const few = { pages: { _between: [1, 100] } };
+    await make("/svc_permission", {
+      ...rule,
+      table: "books",
+      fields: "title,shelf,labels,room",
+      filter: few,
+    });
+    await make("/svc_permission", {
+      ...rule,
+      table: "books",
+      fields: "title",
+      filter: { pages: { _gt: 100 } },
+    });
+    for (const table of ["shelves", "rooms"]) await make("/svc_permission", { ...rule, table });
+    const browser = { email: "browser@example.com", password: "correct horse battery" };
+    await make("/svc_user", { ...browser, role: other });
+    const browsing = await signIn(`${stack.appUrl}/api`, browser);
+    const shelf = await make("/shelves", { name: "any" });
+    const links = { shelf, labels: [shelf], room: await make("/rooms", {}) };
+    const thin = await make("/books", { title: "thin", pages: 5, ...links });
+    const thick = await make("/books", { title: "thick", pages: 500, ...links });
+    expect(await changesOf(thin, browsing)).toEqual([["title", "shelf", "room"]]);
+    expect(await changesOf(thick, browsing)).toEqual([["title"]]);
   });
 
   it("is told nothing of records that can't be seen now, nor of deleted ones", async () => {
