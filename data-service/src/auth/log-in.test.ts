@@ -150,6 +150,15 @@ describe("logIn", () => {
     ]);
   });
 
+  it("lets in whose old hash can't be replaced just then", async () => {
+    oldHash = true;
+    const { users: kept, ...rest } = deps();
+    const replacePasswordHash = () => Promise.reject(new Error("the database is away"));
+    const users = { ...kept, replacePasswordHash };
+    const body = { email: "ann@example.com", password: "right-password" };
+    expect(await logIn({ ...rest, users }, body, CLIENT)).toMatchObject({ loginProvider: null });
+  });
+
   it.each([
     ["a wrong password", ANN, "verify"],
     ["an unknown e-mail", undefined, "verifyNothing"],

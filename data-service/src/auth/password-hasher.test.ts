@@ -24,6 +24,8 @@ describe("the password hasher", () => {
   it("knows weaker hashes and lets stronger ones be", async () => {
     const weak = { memoryCost: 8192, timeCost: 2, parallelism: 1 };
     expect(hasher.needsRehash(await hash("password1", weak))).toBe(true);
+    const quick = { memoryCost: 19_456, timeCost: 1, parallelism: 1 };
+    expect(hasher.needsRehash(await hash("password1", quick))).toBe(true);
     const strong = { memoryCost: 32_768, timeCost: 3, parallelism: 1 };
     expect(hasher.needsRehash(await hash("password1", strong))).toBe(false);
     const other = (await hasher.hash("password1")).replace("argon2id", "argon2i");
@@ -51,6 +53,20 @@ describe("the password hasher", () => {
     }
     // Generous: this guards against "returns at once"; a statistical comparison belongs to the whole system.
     expect(nothing).toBeGreaterThan(real / 3);
+  });
+});
+
+describe("many passwords at once", () => {
+  it("are taken to be hashed up to fifty, which leaves room for those that are to be checked", async () => {
+    const stored = await hasher.hash("password1");
+    const refusals: unknown[] = [];
+    const note = (error: unknown): void => void refusals.push(error);
+    const hashing = Array.from({ length: 60 }, () => hasher.hash("password1").catch(note));
+    const checking = hasher.verify(stored, "password1").catch(note);
+    // What is refused later has waited too long, on a machine that is busy.
+    await new Promise(setImmediate);
+    expect(refusals).toEqual(Array(10).fill(expect.objectContaining({ code: "SERVICE_UNAVAILABLE" })));
+    await Promise.all([...hashing, checking]);
   });
 });
 

@@ -30,6 +30,8 @@ let forgotten: string[];
 let warnings: unknown[];
 /** Resolves between the read and the write of a refresh, to lose races on purpose. */
 let beforeRotate: () => Promise<void>;
+/** Happens between the reads of a session and its user. */
+let whenUserIsRead: () => void;
 
 beforeAll(async () => {
   const ring = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
@@ -48,6 +50,7 @@ beforeEach(() => {
   forgotten = [];
   warnings = [];
   beforeRotate = async () => {};
+  whenUserIsRead = () => {};
   const now = new Date(START);
   const times = { rotatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: new Date(START + DAY) };
   const rest = {
@@ -85,7 +88,12 @@ const deps: RefreshDeps & LogOutDeps = {
       return session;
     },
   },
-  users: { findActive: async () => (active ? { epoch, isRootAdmin } : undefined) },
+  users: {
+    findActive: async () => {
+      whenUserIsRead();
+      return active ? { epoch, isRootAdmin } : undefined;
+    },
+  },
   rootOrigin: APP_URL,
   throttle: openThrottle,
   audit: memory.audit,
@@ -184,6 +192,22 @@ describe("refresh", () => {
     isRootAdmin = true;
     await expect(use(1)).rejects.toEqual(refused);
     expect([stored.size, forgotten]).toEqual([0, [ID]]);
+  });
+
+  it("ends the session of a former epoch of its user", async () => {
+    epoch = "another";
+    await expect(use(0)).rejects.toEqual(refused);
+    expect([stored.size, forgotten]).toEqual([0, [ID]]);
+  });
+
+  it("goes on with a session that has taken part in a new epoch since it was read", async () => {
+    const session = stored.get(ID);
+    if (session === undefined) throw new Error("no session");
+    whenUserIsRead = () => {
+      epoch = "another";
+      stored.set(ID, { ...session, epochs: [FIRST_EPOCH, epoch] });
+    };
+    expect((await use(0)).refreshToken).toBe(token(1));
   });
 
   it("is refused for an expired session", async () => {

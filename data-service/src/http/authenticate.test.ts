@@ -6,28 +6,36 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
+import { type ApiToken, hashOfApiToken, makeApiTokenText } from "../auth/api-token.js";
+import { makeApiTokenCache } from "../auth/api-token-cache.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "../auth/auth-fixture.js";
 import type { LogInUser } from "../auth/log-in.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
 import { makeRefreshTokens } from "../auth/refresh-token.js";
 import { authRoutes } from "../auth/routes.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
-import { makeSessionCache } from "../auth/session-cache.js";
-import { authenticate, identify, principalOf } from "./authenticate.js";
+import { type ActiveUser, makeSessionCache } from "../auth/session-cache.js";
+import { authenticate, identify, presentPrincipal, principalOf } from "./authenticate.js";
+import { LOOK_AT_CALLER_MS } from "./lasting-caller.js";
 
 const clock = { now: () => new Date() };
 const hasher = makePasswordHasher();
 const ANN = "64b000000000000000000001";
 const ROLE = "64b0000000000000000000aa";
 const PASSWORD = "right-password";
-const API_TOKEN = "svc_pat_good";
-const READ_ONLY = "svc_pat_read-only";
-const EXPIRED = "svc_pat_expired";
+const API_TOKEN = makeApiTokenText();
+const READ_ONLY = makeApiTokenText();
+const EXPIRED = makeApiTokenText();
 
 let server: Server;
 let port: number;
 let reads: number;
+/** Happens while a request lasts. */
+let meanwhile: () => void;
 const stored = new Map<string, Session>();
+/** By their hashes. */
+const apiTokens = new Map<string | undefined, ApiToken>();
+let active: ActiveUser | undefined;
 let user: LogInUser;
 
 beforeAll(async () => {
@@ -54,22 +62,16 @@ beforeAll(async () => {
   const users = {
     findByEmail: async (email: string) => (email === "ann@example.com" ? user : undefined),
     replacePasswordHash: async () => {},
-    findActive: async () => ({ roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH }),
+    findActive: async () => active,
     epochOf: async () => FIRST_EPOCH,
   };
   const logger = makeLogger("test", "silent");
   const sessionCache = makeSessionCache({ sessions, users, rootOrigin: null, clock });
-  const apiTokenCache = {
-    async find(text: string) {
-      const readOnly = text === READ_ONLY;
-      if (text !== API_TOKEN && !readOnly && text !== EXPIRED) return undefined;
-      const expiresAt = text === EXPIRED ? new Date(0) : null;
-      const token = { id: "t1", userId: ANN, name: "t", readOnly, createdAt: new Date(), expiresAt };
-      const live = { roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH };
-      return { token: { ...token, lastUsedAt: null }, user: live };
-    },
-    forget: () => {},
-  };
+  const apiTokenCache = makeApiTokenCache({
+    apiTokens: { findByHash: async (hash) => apiTokens.get(hash), noteUse: async () => {} },
+    users,
+    clock,
+  });
   const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
   const app = express();
   app.use(requestContext((path) => `/api${path}`));
@@ -93,6 +95,10 @@ beforeAll(async () => {
   );
   app.use(authenticate(proofs));
   app.all("/who", (request, response) => void response.json(principalOf(request)));
+  app.all("/who-by-now", async (request, response) => {
+    meanwhile();
+    response.json({ now: (await presentPrincipal(proofs, request)) ?? null });
+  });
   app.use(errorHandler(logger));
   server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -104,7 +110,17 @@ afterAll(() => new Promise((resolve) => server.close(resolve)));
 
 beforeEach(() => {
   reads = 0;
+  meanwhile = () => {};
+  active = { roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH };
+  keepToken(API_TOKEN);
+  keepToken(READ_ONLY, { readOnly: true });
+  keepToken(EXPIRED, { expiresAt: new Date(0) });
 });
+
+function keepToken(text: string, more: Partial<ApiToken> = {}): void {
+  const token = { id: "t1", userId: ANN, name: "t", readOnly: false, createdAt: new Date() };
+  apiTokens.set(hashOfApiToken(text), { ...token, expiresAt: null, lastUsedAt: null, ...more });
+}
 
 interface Answer {
   status: number;
@@ -324,9 +340,48 @@ describe("an API token", () => {
 
   it.each([
     ["expired", EXPIRED, "TOKEN_EXPIRED"],
-    ["unknown", "svc_pat_unknown", "INVALID_TOKEN"],
+    ["unknown", makeApiTokenText(), "INVALID_TOKEN"],
   ])("that is %s is 401", async (_name, token, code) => {
     const { status, body } = await who(token);
     expect([status, body.error]).toEqual([401, expect.objectContaining({ code })]);
+  });
+});
+
+describe("the caller of an answer that lasts", () => {
+  const ways: [by: string, bearer: () => Promise<string>, end: () => void][] = [
+    ["a session", async () => String((await logIn()).body.accessToken), () => stored.clear()],
+    ["an API token", newApiToken, () => apiTokens.clear()],
+  ];
+  /** Of which nothing is remembered yet. */
+  async function newApiToken(): Promise<string> {
+    const text = makeApiTokenText();
+    keepToken(text);
+    return text;
+  }
+  const byNow = async (token: string) => {
+    const bearer = { Authorization: `Bearer ${token}` };
+    // What this finds is remembered.
+    expect((await call("GET", "/who", bearer)).status).toBe(200);
+    return (await call("GET", "/who-by-now", bearer)).body.now;
+  };
+
+  it.each(ways)("is who they are when nothing has happened: by %s", async (_by, bearer) => {
+    expect(await byNow(await bearer())).toMatchObject({ userId: ANN, roleId: ROLE, isRootAdmin: false });
+  });
+
+  it.each(ways)("is nobody once that has ended, whatever is remembered: by %s", async (_by, bearer, end) => {
+    meanwhile = end;
+    expect(await byNow(await bearer())).toBeNull();
+  });
+
+  it.each(ways)("is what their record says by now: by %s", async (_by, bearer) => {
+    meanwhile = () => {
+      active = { roleId: null, isRootAdmin: true, epoch: FIRST_EPOCH };
+    };
+    expect(await byNow(await bearer())).toMatchObject({ userId: ANN, roleId: null, isRootAdmin: true });
+  });
+
+  it("is looked at again within the five seconds that a change may take", () => {
+    expect(LOOK_AT_CALLER_MS).toBeLessThan(5_000);
   });
 });

@@ -299,7 +299,9 @@ describe("rights", () => {
     ];
     const isRootAdmin = users.columns.get("isRootAdmin");
     if (isRootAdmin === undefined) throw new Error("isRootAdmin");
-    for (const grant of rights(user(false), rules).write(all, users, "update")) {
+    const grants = rights(user(false), rules).write(all, users, "update");
+    expect(grants).not.toHaveLength(0);
+    for (const grant of grants) {
       expect([grant.members(isRootAdmin), grant.presets]).toEqual([false, { name: "x" }]);
       expect(JSON.stringify(grant.rows)).toContain('"name":"isRootAdmin"');
     }
@@ -320,6 +322,40 @@ describe("rights", () => {
     expect(own(systemTable("svc_user"))?.rows).toMatchObject({ kind: "test", column: { name: "id" } });
     expect(own(systemTable("svc_role"))).toBeDefined();
     expect(own(systemTable("svc_table"))).toBeUndefined();
+  });
+});
+
+describe("a caller who is looked at again", () => {
+  const plain: SignedIn = { ...user(false), roleId: null };
+  const ofTeam: Partial<Rule> = { filter: { title: "$user.team" } };
+
+  it.each<[when: string, before: Rights, after: Rights]>([
+    ["nothing was changed", rights(plain, [{}]), rights(plain, [{}])],
+    ["a rule for writing came", rights(plain, [{}]), rights(plain, [{}, { action: "update" }])],
+    [
+      "a column of theirs was changed that only a rule for writing uses",
+      rights(plain, [{}, { ...ofTeam, action: "update" }], { team: "red" }),
+      rights(plain, [{}, { ...ofTeam, action: "update" }], { team: "blue" }),
+    ],
+  ])("reads as before when %s", (_when, before, after) => {
+    expect(after.readsAs(before)).toBe(true);
+  });
+
+  it.each<[when: string, before: Rights, after: Rights]>([
+    ["a rule for reading was changed", rights(plain, [{}]), rights(plain, [{ fields: "title" }])],
+    ["they have another role with the same rules", rights(plain, [{}]), rights(user(false), [{}])],
+    [
+      "they are a root admin no more, even if no rule speaks of them",
+      rights({ ...plain, isRootAdmin: true }, []),
+      rights(plain, []),
+    ],
+    [
+      "a column of theirs was changed that a rule for reading uses",
+      rights(plain, [ofTeam], { team: "red" }),
+      rights(plain, [ofTeam], { team: "blue" }),
+    ],
+  ])("reads otherwise than before when %s", (_when, before, after) => {
+    expect(after.readsAs(before)).toBe(false);
   });
 });
 
