@@ -14,33 +14,47 @@ export interface Difference {
   readonly actual: JsonObject;
 }
 
-/** Undefined when both agree, or when the request makes no sense (which happens only while it is made smaller). */
-export async function differenceOf(
+/** What came of asking both. */
+export interface Compared {
+  /** Undefined when they agree. */
+  readonly difference: Difference | undefined;
+  /** Whether records had to come: answers with none agree easily. */
+  readonly isTelling: boolean;
+}
+
+/** @throws Refused for a request that makes no sense */
+export async function compareAnswers(
   api: Api,
   { world, nameOf, parametersOf }: Built,
   request: Request,
-): Promise<Difference | undefined> {
+): Promise<Compared> {
+  const table = tableOf(world, request.table);
   const parameters = parametersOf(request.parameters);
-  if (parameters === undefined || !world.tables.some(({ name }) => name === request.table)) return undefined;
-  const expected = unlessRefused(() => evaluate(world, request.table, parameters));
-  if (expected === undefined) return undefined;
+  if (parameters === undefined) throw new Refused("a row that is not there");
+  const expected = evaluate(world, request.table, parameters);
+  const isTelling = expected.data.length > 0;
   const { status, body } = await send(api, request.transport, nameOf(request.table), parameters);
-  if (status === 200 && isSame(tableOf(world, request.table), expected, body)) return undefined;
+  if (status === 200 && isSame(table, expected, body)) return { difference: undefined, isTelling };
   const actual = status === 200 ? withoutEnvelope(body) : { message: body?.message ?? null };
-  return { status, parameters: { ...parameters }, expected, actual };
+  return { difference: { status, parameters: { ...parameters }, expected, actual }, isTelling };
 }
 
-function withoutEnvelope({ data, meta }: JsonObject): JsonObject {
-  return { ...(data === undefined ? {} : { data }), ...(meta === undefined ? {} : { meta }) };
-}
-
-function unlessRefused<Result>(act: () => Result): Result | undefined {
+/** For requests that are made smaller, which may make no sense then. @returns undefined for those, and where both agree */
+export async function differenceOf(
+  api: Api,
+  built: Built,
+  request: Request,
+): Promise<Difference | undefined> {
   try {
-    return act();
+    return (await compareAnswers(api, built, request)).difference;
   } catch (error) {
     if (error instanceof Refused) return undefined;
     throw error;
   }
+}
+
+function withoutEnvelope({ data, meta }: JsonObject): JsonObject {
+  return { ...(data === undefined ? {} : { data }), ...(meta === undefined ? {} : { meta }) };
 }
 
 /** Everything needed to see the difference again. */

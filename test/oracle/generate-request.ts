@@ -352,10 +352,15 @@ class Requests {
   }
 }
 
-/** The same value, written another way. */
+/** As many as a decimal may have. */
+const DECIMAL_DIGITS = 34;
+
+/** The same value, written another way, where there is one. */
 function otherSpelling(draw: Draw, { type }: Column, value: Json): Json {
-  if (type === "decimal" && typeof value === "string")
-    return value.includes(".") ? `${value}0` : `${value}.0`;
+  if (type === "decimal" && typeof value === "string") {
+    const longer = value.includes(".") ? `${value}0` : `${value}.0`;
+    return longer.replaceAll(/\D/g, "").length > DECIMAL_DIGITS ? value : longer;
+  }
   if (type === "uuid" || type === "objectId") return String(value).toUpperCase();
   if (type !== "datetime") return value;
   const local = new Date(Date.parse(String(value)) + 5.5 * 3_600_000).toISOString().replace("Z", "+05:30");

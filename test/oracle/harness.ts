@@ -7,7 +7,7 @@ import { MongoClient } from "mongodb";
 import { type Api, signIn } from "../support/api.js";
 import { ADMIN, freshDatabase, startService } from "../support/stack.js";
 import { BuildRefused, build } from "./build.js";
-import { type Difference, differenceOf, type Finding } from "./difference.js";
+import { compareAnswers, type Difference, type Finding } from "./difference.js";
 import { fromSeed } from "./draw.js";
 import { anyBlueprint } from "./generate-data.js";
 import { anyRequest } from "./generate-request.js";
@@ -81,6 +81,12 @@ export async function startDataService(
   };
 }
 
+export interface RunResult {
+  readonly findings: readonly Finding[];
+  /** Requests whose answer had to have records. */
+  readonly telling: number;
+}
+
 /** Runs that many requests; the same seed gives the same tables, records and requests. */
 export async function run({
   runs,
@@ -88,8 +94,9 @@ export async function run({
   mostFindings = 5,
   asFound = false,
   progress,
-}: RunOptions): Promise<readonly Finding[]> {
+}: RunOptions): Promise<RunResult> {
   const findings: Finding[] = [];
+  let telling = 0;
   let service = await startDataService();
   try {
     for (let at = 0; at * REQUESTS_PER_CASE < runs && findings.length < mostFindings; at += 1) {
@@ -98,21 +105,22 @@ export async function run({
         service = await startDataService(ROADS[(at / CASES_PER_DATABASE) % ROADS.length]);
       }
       const count = Math.min(REQUESTS_PER_CASE, runs - at * REQUESTS_PER_CASE);
-      const finding = await runCase(service.api, { seed, at, count, asFound });
-      if (finding !== undefined) findings.push(finding);
+      const result = await runCase(service.api, { seed, at, count, asFound });
+      telling += result.telling;
+      if (result.finding !== undefined) findings.push(result.finding);
       progress?.(at * REQUESTS_PER_CASE + count, findings);
     }
   } finally {
     await service.stop();
   }
-  return findings;
+  return { findings, telling };
 }
 
 /** One set of tables and its requests; the first difference, made as small as it gets. */
 async function runCase(
   api: Api,
   { seed, at, count, asFound }: { seed: number; at: number; count: number; asFound: boolean },
-): Promise<Finding | undefined> {
+): Promise<{ readonly finding: Finding | undefined; readonly telling: number }> {
   const caseSeed = seedOf(seed, at);
   const blueprint = fromSeed(anyBlueprint, caseSeed);
   const built = await build(api, blueprint, freshPrefix()).catch((error: unknown) => {
@@ -120,14 +128,16 @@ async function runCase(
     throw error;
   });
   const requests = fc.sample(anyRequest(blueprint), { seed: caseSeed, numRuns: count, unbiased: true });
-  const differences = await inParallel(requests, (request) => differenceOf(api, built, request));
-  const first = differences.findIndex((difference) => difference !== undefined);
-  const [request, difference] = [requests[first], differences[first]];
-  if (request === undefined || difference === undefined) return undefined;
+  const compared = await inParallel(requests, (request) => compareAnswers(api, built, request));
+  const telling = compared.filter(({ isTelling }) => isTelling).length;
+  const first = compared.findIndex(({ difference }) => difference !== undefined);
+  const [request, difference] = [requests[first], compared[first]?.difference];
+  if (request === undefined || difference === undefined) return { finding: undefined, telling };
   const found = { blueprint, request, difference };
-  if (asFound) return { seed, case: at, isPassing: false, ...found };
-  const isPassing = (await differenceOf(api, built, request)) === undefined;
-  return { seed, case: at, isPassing, ...(isPassing ? found : await shrink(api, built, found)) };
+  if (asFound) return { finding: { seed, case: at, isPassing: false, ...found }, telling };
+  const isPassing = (await compareAnswers(api, built, request)).difference === undefined;
+  const smallest = isPassing ? found : await shrink(api, built, found);
+  return { finding: { seed, case: at, isPassing, ...smallest }, telling };
 }
 
 /** Seeds of neighbouring cases must not look alike. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Blueprint, Request } from "./blueprint.js";
 import { build } from "./build.js";
-import { differenceOf } from "./difference.js";
+import { compareAnswers } from "./difference.js";
 import { type RunningService, startDataService } from "./harness.js";
 import { freshPrefix } from "./shrink.js";
 
@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function differenceIn(blueprint: Blueprint, request: Request): Promise<unknown> {
-  return differenceOf(service.api, await build(service.api, blueprint, freshPrefix()), request);
+  const built = await build(service.api, blueprint, freshPrefix());
+  return (await compareAnswers(service.api, built, request)).difference;
 }
 
 /** People with a chief: the second works for the first. */

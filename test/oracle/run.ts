@@ -27,7 +27,7 @@ async function longRun(runs: number, seed: number, mostFindings: number): Promis
   const started = performance.now();
   let reported = started;
   let known = 0;
-  const findings = await run({
+  const { findings } = await run({
     runs,
     seed,
     mostFindings,

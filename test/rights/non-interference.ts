@@ -39,9 +39,20 @@ export interface NonInterferenceOptions {
   readonly progress?: (done: number, leaks: readonly Leak[]) => void;
 }
 
-/** Runs that many pairs. @returns the requests whose answers told something */
-export async function run({ pairs, seed, progress }: NonInterferenceOptions): Promise<readonly Leak[]> {
+export interface NonInterferenceResult {
+  /** Requests whose answers told something. */
+  readonly leaks: readonly Leak[];
+  /** Requests that were answered with records before the changes: only these could tell much. */
+  readonly telling: number;
+  /** Changes of what may not be seen that were made, and not refused. */
+  readonly changes: number;
+}
+
+/** Runs that many pairs. */
+export async function run({ pairs, seed, progress }: NonInterferenceOptions): Promise<NonInterferenceResult> {
   const leaks: Leak[] = [];
+  let telling = 0;
+  let changes = 0;
   let world = await open();
   try {
     for (let at = 0; at * REQUESTS_PER_CASE < pairs && leaks.length < 5; at += 1) {
@@ -50,13 +61,16 @@ export async function run({ pairs, seed, progress }: NonInterferenceOptions): Pr
         world = await open();
       }
       const count = Math.min(REQUESTS_PER_CASE, pairs - at * REQUESTS_PER_CASE);
-      leaks.push(...(await runCase(world, seed + at, count)));
+      const result = await runCase(world, seed + at, count);
+      leaks.push(...result.leaks);
+      telling += result.telling;
+      changes += result.changes;
       progress?.(at * REQUESTS_PER_CASE + count, leaks);
     }
   } finally {
     await world.stop();
   }
-  return leaks;
+  return { leaks, telling, changes };
 }
 
 interface Opened {
@@ -79,7 +93,11 @@ async function idOf(api: Api, path: string, body: Json): Promise<string> {
   return answer.data[0].id;
 }
 
-async function runCase({ root, reader, role }: Opened, seed: number, count: number): Promise<Leak[]> {
+async function runCase(
+  { root, reader, role }: Opened,
+  seed: number,
+  count: number,
+): Promise<NonInterferenceResult> {
   const blueprint = fromSeed(anyBlueprint, seed);
   const built = await build(root, blueprint, freshPrefix());
   const rules = fromSeed(
@@ -92,20 +110,23 @@ async function runCase({ root, reader, role }: Opened, seed: number, count: numb
     request,
     before: await answerTo(reader, built, request),
   }));
-  const telling = asked.toSorted((a, b) => weight(b.before) - weight(a.before)).slice(0, count);
-  await changeUnseen(root, blueprint, built, rules, seed);
-  const after = await inParallel(telling, ({ request }) => answerTo(reader, built, request));
+  const best = asked.toSorted((a, b) => weight(b.before) - weight(a.before)).slice(0, count);
+  const changes = await changeUnseen(root, blueprint, built, rules, seed);
+  const after = await inParallel(best, ({ request }) => answerTo(reader, built, request));
   await Promise.all(made.map((id) => root.delete(`/svc_permission/${id}`)));
-  return telling.flatMap(({ request, before }, at) => {
+  const leaks = best.flatMap(({ request, before }, at) => {
     const is = after[at] ?? "";
     return before === is ? [] : [{ seed, request, rules, before, after: is }];
   });
+  return { leaks, changes, telling: best.filter(({ before }) => weight(before) === TELLING).length };
 }
+
+const TELLING = 2;
 
 /** A request that is refused for a name it may not know, or answered with nothing, tells little. */
 function weight(answer: string): number {
   if (!answer.startsWith("[200")) return 0;
-  return answer.includes('"data":[]') ? 1 : 2;
+  return answer.includes('"data":[]') ? 1 : TELLING;
 }
 
 /** Rules that hide little, or nearly every request would be refused for a name, which tells nothing. */
@@ -161,14 +182,17 @@ async function answerTo(reader: Api, { nameOf, parametersOf }: Built, request: R
   return JSON.stringify([status, { ...body, error }]);
 }
 
-/** Changes what no rule shows: whole records outside of the rules, and in seen records the columns not granted. */
+/**
+ * Changes what no rule shows: whole records outside of the rules, and in seen records the columns not granted.
+ * @returns how many changes were made
+ */
 async function changeUnseen(
   root: Api,
   blueprint: Blueprint,
   built: Built,
   rules: readonly TableRule[],
   seed: number,
-): Promise<void> {
+): Promise<number> {
   const changes = fromSeed(
     drawn((draw) =>
       blueprint.tables.flatMap((table) =>
@@ -178,10 +202,16 @@ async function changeUnseen(
     seed,
   );
   // One after the other: a refusal (a value that must be unique, a link that must stay) is as good as a change.
+  let made = 0;
   for (const { path, body } of changes) {
-    if (body === null) await root.delete(path);
-    else await root.patch(path, body);
+    const { status } = body === null ? await root.delete(path) : await root.patch(path, body);
+    if (status === 200 && !isEmpty(body)) made += 1;
   }
+  return made;
+}
+
+function isEmpty(body: Change["body"]): boolean {
+  return body !== null && Object.keys(body).length === 0;
 }
 
 interface Change {

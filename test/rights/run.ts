@@ -18,7 +18,7 @@ if (!Number.isSafeInteger(pairs) || !Number.isSafeInteger(seed)) {
 }
 console.log(`seed ${seed}, ${pairs} pairs`);
 await setUp();
-const leaks = await run({
+const { leaks } = await run({
   pairs,
   seed,
   progress: (done, found) => console.log(`${done} of ${pairs} pairs, ${found.length} leaks, seed ${seed}`),
