@@ -293,6 +293,7 @@ describe("the counters", () => {
     }
     expect((await api.post("/auth/login", wrong())).status).toBe(401);
     const dump = JSON.stringify(await database.db().collection("_throttle").find().toArray());
+    expect(dump).toContain("sign-in:");
     expect(dump).not.toContain("example.com");
   });
 
