@@ -50,7 +50,8 @@ describe("safeFileName", () => {
       fc.property(fc.string({ unit: "grapheme", maxLength: 100 }), (given) => {
         const name = safeFileName(given);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is the point.
-        return name !== "" && !/[/\\\u0000-\u001f]/.test(name) && Buffer.byteLength(name) <= 255;
+        const isSafe = name !== "" && !/[/\\\u0000-\u001f]/.test(name) && Buffer.byteLength(name) <= 255;
+        return isSafe && safeFileName(name) === name;
       }),
     );
   });

@@ -1,7 +1,7 @@
 // Which route of the API a request is for, as far as the gateway has to know.
 import { describe, expect, it } from "@jest/globals";
 import { announcesTooMuch } from "@portico/shared/has-body";
-import { ignoresSession, isClosed, isUnsafe, isUpload, routeKind } from "./api-route.js";
+import { ignoresCookies, ignoresSession, isClosed, isUnsafe, isUpload, routeKind } from "./api-route.js";
 import { bodyLimit } from "./body-limit.js";
 import { readTarget } from "./target.js";
 
@@ -41,7 +41,7 @@ describe("API routes", () => {
     ]);
   });
 
-  it("closes the operators' pages and frees the sign-in calls from sessions", () => {
+  it("closes what is not for clients, and frees the sign-in calls from sessions", () => {
     const paths = [
       "/healthz",
       "/readyz",
@@ -50,16 +50,22 @@ describe("API routes", () => {
       "/auth/login",
       "/auth/refresh-token",
       "/auth/logout",
+      "/internal",
+      "/internal/oauth/redeem",
+      "/internals",
     ];
     expect(paths.filter((path) => isClosed({ method: "GET", path }))).toEqual([
       "/healthz",
       "/readyz",
       "/metrics",
+      "/internal",
+      "/internal/oauth/redeem",
     ]);
     expect(paths.filter((path) => ignoresSession({ method: "POST", path }))).toEqual([
       "/auth/login",
       "/auth/refresh-token",
     ]);
+    expect(paths.filter((path) => ignoresCookies({ method: "POST", path }))).toEqual(["/auth/logout"]);
   });
 });
 

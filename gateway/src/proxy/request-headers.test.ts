@@ -54,6 +54,26 @@ describe("upstreamRequestHeaders", () => {
     },
   );
 
+  it.each([
+    "accept",
+    "accept-language",
+    "content-encoding",
+    "content-type",
+    "idempotency-key",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "last-event-id",
+    "range",
+    "traceparent",
+    "tracestate",
+    "user-agent",
+  ])("passes %s", (name) => {
+    expect(upstreamRequestHeaders("GET", { [name]: "x" }, OWN)).toEqual({ [name]: "x", ...OURS });
+  });
+
   it("passes what the API reads, except what Connection names", () => {
     const headers = { accept: "a", "if-match": "b", range: "c", connection: "close, Range" };
     expect(upstreamRequestHeaders("GET", headers, OWN)).toEqual({ accept: "a", "if-match": "b", ...OURS });

@@ -29,13 +29,24 @@ describe("clientResponseHeaders", () => {
   });
 
   it.each([
-    "content-type",
-    "content-length",
-    "etag",
-    "cache-control",
-    "retry-after",
-    "allow",
     "accept-query",
+    "accept-ranges",
+    "allow",
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-range",
+    "content-security-policy",
+    "content-type",
+    "cross-origin-resource-policy",
+    "etag",
+    "last-modified",
+    "retry-after",
+    "vary",
+    "www-authenticate",
+    "x-accel-buffering",
   ])("passes %s", (name) => {
     expect(clientResponseHeaders({ [name]: "x" })).toEqual({ [name]: "x" });
   });

@@ -149,20 +149,25 @@ describe("an answer that repeats the same related records", () => {
 });
 
 describe("a filter through many relations", () => {
+  /** How long the database works at one that nobody breaks off. */
   let took = 0;
+
+  beforeAll(async () => {
+    const began = performance.now();
+    await visitor.get("/posts", { fields: "id", filter: DEMANDING });
+    took = performance.now() - began;
+  }, 60_000);
 
   it("asks the database a few questions at once, so that others find connections", async () => {
     let isOver = false;
     const asked = visitor.get("/posts", { fields: "id", filter: DEMANDING }).finally(() => {
       isOver = true;
     });
-    const began = performance.now();
     let most = 0;
     while (!isOver) {
       most = Math.max(most, await atWork());
       expect((await visitor.get("/posts/1")).status).toBe(200);
     }
-    took = performance.now() - began;
     // On a machine that does much else besides, it takes longer than a query may.
     expect([200, 504]).toContain((await asked).status);
     expect(most).toBeGreaterThan(0);

@@ -101,31 +101,39 @@ describe("writers that meet", () => {
     LONG,
   );
 
-  it("at a set whose links are required: none is let go that was made meanwhile", async () => {
-    for (let round = 0; round < ROUNDS * 4; round += 1) {
-      const [house = 0] = await create("houses", [{}]);
-      const [bed = 0] = await create("beds", [{ house }]);
-      const answers = await Promise.all([
-        ...[1, 2, 3].map(() => api.post("/beds", { house })),
-        api.patch(`/houses/${house}`, { beds: [bed] }),
-        ...[1, 2, 3].map(() => api.post("/beds", { house })),
-      ]);
-      expect([200, 400]).toContain(answers[3]?.status);
-      expect(answers.filter(({ status }) => status === 201)).toHaveLength(6);
-      expect((await related(house, "beds")).length).toBe(7);
-    }
-  });
+  it(
+    "at a set whose links are required: none is let go that was made meanwhile",
+    async () => {
+      for (let round = 0; round < ROUNDS * 4; round += 1) {
+        const [house = 0] = await create("houses", [{}]);
+        const [bed = 0] = await create("beds", [{ house }]);
+        const answers = await Promise.all([
+          ...[1, 2, 3].map(() => api.post("/beds", { house })),
+          api.patch(`/houses/${house}`, { beds: [bed] }),
+          ...[1, 2, 3].map(() => api.post("/beds", { house })),
+        ]);
+        expect([200, 400]).toContain(answers[3]?.status);
+        expect(answers.filter(({ status }) => status === 201)).toHaveLength(6);
+        expect((await related(house, "beds")).length).toBe(7);
+      }
+    },
+    LONG,
+  );
 
-  it("of one throne leave a king who was acknowledged", async () => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const [house = 0] = await create("houses", [{}]);
-      const cats = await create("cats", [{}, {}, {}, {}]);
-      const answers = await Promise.all(cats.map((king) => api.patch(`/houses/${house}`, { king })));
-      const crowned = cats.filter((_, at) => answers[at]?.status === 200);
-      const { body } = await api.get(`/houses/${house}`, { fields: "king" });
-      expect(crowned).toContain(body.data[0].king?.id);
-    }
-  });
+  it(
+    "of one throne leave a king who was acknowledged",
+    async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [house = 0] = await create("houses", [{}]);
+        const cats = await create("cats", [{}, {}, {}, {}]);
+        const answers = await Promise.all(cats.map((king) => api.patch(`/houses/${house}`, { king })));
+        const crowned = cats.filter((_, at) => answers[at]?.status === 200);
+        const { body } = await api.get(`/houses/${house}`, { fields: "king" });
+        expect(crowned).toContain(body.data[0].king?.id);
+      }
+    },
+    LONG,
+  );
 
   it(
     "with a cascading delete leave no record that links to nowhere",

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type RunningService, type Stack, startAnother, startStack } from "../../support/stack.js";
-import { atOnce, tally } from "../records/make.js";
+import { atOnce, type Row, tally } from "../records/make.js";
 
 let stack: Stack;
 let admin: Api;
@@ -102,17 +102,17 @@ describe("a second instance on the same database", () => {
     making.finally(() => {
       finished = true;
     });
+    const shown = async (): Promise<Row[]> => {
+      const filter = { name: { _starts_with: "slowly_" } };
+      return (await elsewhere.get("/svc_table", { filter, fields: "name", limit: "0" })).body.data;
+    };
     while (!finished) {
-      const { body } = await elsewhere.get("/svc_table", {
-        filter: { name: { _starts_with: "slowly_" } },
-        fields: "name",
-        limit: "0",
-      });
-      for (const { name } of body.data) {
+      for (const { name } of await shown()) {
         expect([name, (await elsewhere.get(`/${name}`)).status]).toEqual([name, 200]);
       }
     }
     expect(tally(await making)).toEqual({ 201: 8 });
+    expect(await shown()).toHaveLength(8);
   });
 });
 
