@@ -48,6 +48,7 @@ describe("request headers", () => {
     const { connection, ...headers } = rig.upstream.last().headers;
     expect(headers).toEqual({
       host: new URL(rig.upstream.url).host,
+      via: "1.1 portico",
       "x-correlation-id": expect.stringMatching(/^[\w-]{36}$/),
       "x-forwarded-for": "127.0.0.1",
       "x-forwarded-host": "localhost:3000",
