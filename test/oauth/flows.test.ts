@@ -92,6 +92,8 @@ describe("a root admin", () => {
     const { sub } = decodeJwt(traveller.cookies(appUrl).get("accessToken") ?? "");
     const root = await asAdmin(system.stack);
     expect((await root.patch(`/svc_user/${sub}`, { isRootAdmin: true })).status).toBe(200);
+    const sessions = await traveller.go(`${appUrl}/api/me/sessions`);
+    expect(JSON.parse(sessions.text).data).toEqual([expect.objectContaining({ origin: appUrl })]);
     const lost = await traveller.go(`${CHAT}/portal/me`);
     expect([lost.status, [...traveller.cookies(CHAT).keys()]]).toEqual([401, []]);
     expect((await me(appUrl)).isRootAdmin).toBe(true);
