@@ -124,11 +124,11 @@ describe("B1 an account whose address was never proved", () => {
     expect((await linked()).map(({ provider }) => provider)).toEqual(["google"]);
   });
 
-  it.each<[ProviderName, string, string, boolean]>([
-    ["github", "with the same address, verified", "", true],
-    ["github", "with another address", "other-", false],
-    ["facebook", "that has not verified it", "", false],
-  ])("is proved by connecting %s %s: %p", async (provider, _name, before, isProved) => {
+  it.each<[ProviderName, string, boolean, string]>([
+    ["github", "with the same address, verified", true, ""],
+    ["github", "with another address", false, "other-"],
+    ["facebook", "that has not verified it", false, ""],
+  ])("is proved by connecting %s %s: %p", async (provider, _name, isProved, before) => {
     become(system.providers, newPeople(`ann${count}`, `${before}${email}`));
     await markUnproven();
     await logIn();
@@ -137,11 +137,11 @@ describe("B1 an account whose address was never proved", () => {
     expect(await isUnproven()).toBe(!isProved);
   });
 
-  it.each<[ProviderName, string, string, boolean]>([
-    ["google", "with the same address, verified", "", true],
-    ["google", "with another address", "other-", false],
-    ["facebook", "that has not verified it", "", false],
-  ])("is proved by signing in through the connected %s %s: %p", async (provider, _name, before, isProved) => {
+  it.each<[ProviderName, string, boolean, string]>([
+    ["google", "with the same address, verified", true, ""],
+    ["google", "with another address", false, "other-"],
+    ["facebook", "that has not verified it", false, ""],
+  ])("is proved by signing in through the connected %s %s: %p", async (provider, _name, isProved, before) => {
     become(system.providers, newPeople(`ann${count}`, `${before}${email}`));
     await logIn();
     await browser.travel(json(await startLink(browser, provider)).url);
