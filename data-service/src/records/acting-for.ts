@@ -1,5 +1,4 @@
 // Who writes are made for: the journal of changes names them.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Actor } from "../journal/entry.js";
 import type { Principal } from "../principal.js";
@@ -20,7 +19,11 @@ export const NOBODY: Actor = { userId: null };
 
 /** Asks who a request comes from right before it writes, as it may have waited for others. */
 export interface AskingCaller {
-  /** Costs nothing in the first seconds of a request. @throws AppError 401 when they have left, 403 when they are another */
+  /**
+   * Costs nothing in the first seconds of a request.
+   * @throws AppError 401 when they have left
+   * @throws CallerChanged when they have another role by now
+   */
   readonly requireCaller: () => Promise<void>;
 }
 
@@ -36,10 +39,16 @@ export function actingFor<Deps extends { readonly writesOf: WritesOf }>(
   const actor = principal.kind === "user" ? { userId: principal.userId } : NOBODY;
   const requireCaller = async (): Promise<void> => {
     const now = (await caller?.now()) ?? principal;
-    if (!isAsBefore(principal, now))
-      throw new AppError("FORBIDDEN", "What you may do has changed since this request began; send it again.");
+    if (!isAsBefore(principal, now)) throw new CallerChanged();
   };
   return { ...deps, ...deps.writesOf(actor), requireCaller };
+}
+
+/** Says nothing of the records that were to be written. */
+export class CallerChanged extends AppError {
+  constructor() {
+    super("FORBIDDEN", "What you may do has changed since this request began; send it again.");
+  }
 }
 
 function isAsBefore(before: Principal, now: Principal): boolean {

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
+import { CallerChanged } from "../records/acting-for.js";
 import { findTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { TableCall } from "../records/request.js";
@@ -151,6 +152,7 @@ const ABOUT_RECORDS = ["VALIDATION_ERROR", "BAD_REQUEST", "FORBIDDEN", "DUPLICAT
 
 /** Whether a refusal is about what the records contain; any other ends the import. */
 export function isAboutRecords(error: unknown): error is AppError {
+  if (error instanceof CallerChanged) return false;
   return error instanceof AppError && ABOUT_RECORDS.includes(error.code);
 }
 
