@@ -160,7 +160,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     parameters: FILE_CONDITIONS,
     answers: {
       200: { description: "The page.", headers: FILE_VERSION, content: { "text/html": { schema: TEXT } } },
-      304: { description: "The one you have is still right.", headers: FILE_VERSION },
+      304: { description: "The copy you have is still current.", headers: FILE_VERSION },
       308: redirect("To the address without a slash at its end."),
     },
     refusals: [...AT_GATEWAY, 412],

@@ -60,7 +60,7 @@ export function logRequests(
         correlationId: id,
         method,
         path: withoutTokens(path),
-        // 200 from the first moment on, for whoever was not told any.
+        // Node says 200 until a head is sent.
         status: response.headersSent ? response.statusCode : undefined,
         ms: Math.round((performance.now() - started) * 10) / 10,
       };

@@ -31,6 +31,7 @@ export function tellLauncher(message: LauncherMessage, otherwise?: string): void
   if (!isLaunched() && otherwise !== undefined) process.stderr.write(`${otherwise}\n`);
 }
 
-function isLaunched(): boolean {
+/** By `npm start`, which keeps a channel to its services. */
+export function isLaunched(): boolean {
   return process.env.PORTICO_LAUNCHED === "1";
 }

@@ -28,7 +28,7 @@ export interface Operation {
   readonly ignoresCredentials?: true;
   /** Changes nothing, whatever its method. */
   readonly isSafe?: true;
-  /** A read-only API token that comes along is no reason to refuse it: what it changes rests on no right of that. */
+  /** A read-only API token may call it: what it changes needs no right of the token's. */
   readonly takesReadOnly?: true;
   readonly parameters?: readonly Part[];
   /** A media type object. */

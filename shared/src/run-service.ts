@@ -1,6 +1,6 @@
 // The life of a service process: start, say so, stop cleanly on a signal, report bad settings clearly.
 import { ConfigError } from "./env.js";
-import { tellLauncher } from "./launcher-messages.js";
+import { isLaunched, tellLauncher } from "./launcher-messages.js";
 import { loggedError } from "./logged-error.js";
 
 export interface Service {
@@ -14,6 +14,8 @@ export async function runService(start: () => Promise<Service>): Promise<void> {
   // There is nothing to finish yet. The first process of a container takes no signal that it does not listen to, and a
   // launcher that was killed must not leave us behind.
   const listenNoMore = whenAskedToStop(() => process.exit(0));
+  // Its channel was closed while our code was still loading.
+  if (isLaunched() && !process.connected) process.exit(0);
   try {
     const service = await start();
     listenNoMore();

@@ -69,9 +69,10 @@ export async function startTracing(service: string, endpoint: string, logger: Lo
   };
 }
 
-/** What the SDK says of its settings, and of spans that it drops. */
+/** What the SDK says of its settings, and of spans that it drops. It begins with a name, or ends with what came back. */
 function listenToSdk(logger: Logger): void {
-  const warn = (message: string): void => logger.warn(`OpenTelemetry: ${message}`);
+  const warn = (...said: readonly unknown[]): void =>
+    logger.warn(`OpenTelemetry: ${said.filter((each) => typeof each === "string").join(" ")}`);
   const ignore = (): void => {};
   const listener = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(listener, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });

@@ -45,7 +45,7 @@ describe("a path with /api where there is none", () => {
   it("is told to leave it out, at the data service as behind the gateway's own", async () => {
     for (const base of [stack.dataUrl, `${stack.appUrl}/api`]) {
       const { status, body } = await apiOf(base).get("/api/posts?limit=1");
-      const message = 'There is one "/api" too many in this path: leave it out, as in /posts.';
+      const message = 'There is one "/api" too many in this path; leave it out.';
       expect([status, body.message]).toEqual([404, message]);
     }
   });

@@ -23,7 +23,8 @@ async function sampleOf(apiUrl: string, folder: string): Promise<{ readonly POST
   const sample = /```js\n(\/\/ src\/routes\/portal.*?)```/s.exec(page)?.[1];
   if (sample === undefined) throw new Error("docs/oauth.md has no such sample");
   const file = join(folder, "server.mjs");
-  await writeFile(file, `const API_URL = ${JSON.stringify(apiUrl)};\n${sample}`);
+  await writeFile(file, sample);
+  process.env.API_URL = apiUrl;
   return import(pathToFileURL(file).href);
 }
 

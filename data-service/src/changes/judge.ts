@@ -68,7 +68,6 @@ export async function openWish(
 }
 
 /**
-/**
  * What the caller is told about entries of the table, in their order. A change is told when the record matched before it,
  * after it, or both; with the record as it is now, or null when the caller can no longer read it.
  * @throws NoRoom when there are several records and too much of them: ask for some entries of these

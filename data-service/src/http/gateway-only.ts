@@ -13,10 +13,7 @@ export function gatewayOnly(appUrl: string): Router {
     const { publicPath } = contextOf(request);
     throw new AppError("NOT_FOUND", `${publicPath} is answered by the gateway: ask ${appUrl}${publicPath}.`);
   });
-  return router.all(["/api", "/api/*rest"], (request) => {
-    throw new AppError(
-      "NOT_FOUND",
-      `There is one "/api" too many in this path: leave it out, as in ${request.path.slice(4) || "/"}.`,
-    );
+  return router.use("/api", () => {
+    throw new AppError("NOT_FOUND", 'There is one "/api" too many in this path; leave it out.');
   });
 }

@@ -108,9 +108,14 @@ export class UnfinishedStore {
     return matchedCount === 1;
   }
 
-  /** Leaves a note to whoever looks from then on. @returns false when somebody has taken this process for dead */
+  /**
+   * Leaves a note, whose steps were taken back once, to whoever looks from then on. It says no more of links in lists: these
+   * don't name who set them, so a second look would take those away as well that others have set in between.
+   * @returns false when somebody has taken this process for dead
+   */
   async leave({ id, instance }: Pick<Unfinished, "id" | "instance">, at: Date): Promise<boolean> {
-    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, { $set: { at } });
+    const left = { $set: { at }, $pull: { steps: { kind: "linked" as const, list: true } } };
+    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, left);
     return matchedCount === 1;
   }
 

@@ -46,7 +46,7 @@ describe("judgePage", () => {
   it("says what a page does instead that asks another origin than its own", () => {
     expect(judgePage({ secFetchSite: "same-site", origin: "http://localhost:5173" }, [APP])).toMatchObject({
       message:
-        "Requests from a same-site page are refused here; let the page's own server proxy the API, or send a Bearer token.",
+        "Requests from a same-site page are refused here; let the page's own server proxy the API, or sign in by /api/auth/login and send a Bearer token.",
     });
   });
 });

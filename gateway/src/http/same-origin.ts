@@ -37,7 +37,8 @@ export function judgePage(
 }
 
 /** A page that asks the gateway at another origin than its own: no setting lets it, as its cookies are not the gateway's. */
-const DIRECT = "let the page's own server proxy the API, or send a Bearer token";
+const DIRECT =
+  "let the page's own server proxy the API, or sign in by /api/auth/login and send a Bearer token";
 
 /** What to do about a page that its own server proxies, as the browser says by `same-origin`. */
 function remedyFor({ secFetchSite, origin }: PageFacts): string {

@@ -13,8 +13,8 @@ import type { Row } from "../records/make.js";
 jest.setTimeout(120_000);
 
 const SETTINGS = { APP_URL: "http://localhost:3000", LOG_LEVEL: "silent", OAUTH_DEV_PROVIDER: "on" };
-/** Probes, the gateway's own calls, the stand-in for providers' sites, the refusal of a doubled /api: no part of the API. */
-const OTHERS = /^\/(?:healthz|readyz|metrics|internal\/.*|auth\/dev\/.*|api(?:\/.*)?)$/;
+/** Probes, the gateway's own calls, and the stand-in for providers' sites: no part of the API. */
+const OTHERS = /^\/(?:healthz|readyz|metrics|internal\/.*|auth\/dev\/.*)$/;
 
 let stack: Stack;
 let admin: Api;

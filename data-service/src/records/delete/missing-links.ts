@@ -1,4 +1,5 @@
-// Links that come back to records, or with them: none stays that leads to a record that doesn't exist any more.
+// Links that come back to records, or with them: none stays that leads to a record that doesn't exist any more, unless its own
+// record would have to go and can't.
 import { isConflict } from "@portico/shared/app-error";
 import type { Catalog, Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -40,9 +41,9 @@ export async function letGoOfMissing(
 }
 
 /**
- * The same for living records that are what they were again. One that goes with what it links to goes now, as its delete could
- * not find it: without the link it would be nobody's, which may mean everybody's. Where something stands against that, its
- * link stays, and leads nowhere.
+ * The same for living records that were taken back. One that goes with what it links to goes now, because that record's delete
+ * could not find it: without the link it would be nobody's, which may mean everybody's. If something blocks that, its link
+ * stays, and leads nowhere.
  */
 export async function endMissing(
   deps: RecordDeps,
@@ -61,7 +62,7 @@ export async function endMissing(
   const left = await deps.store.read(table, [{ $match: living }, { $project: { _id: 1 } }]);
   for (const id of idsOf(table, left)) {
     const step = { table, ids: [id], linked };
-    await new Deleter(deps, catalog).takeAway(step).catch((error: unknown) => {
+    await new Deleter(deps, catalog).takeAway(step, { condition: linked }).catch((error: unknown) => {
       if (!isConflict(error)) throw error;
     });
   }

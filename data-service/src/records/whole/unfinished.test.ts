@@ -46,7 +46,8 @@ function world() {
     leave: async (note, at) => {
       const former = kept.get(note.id.toHexString());
       if (former === undefined || !same(note)) return false;
-      kept.set(note.id.toHexString(), { ...former, at });
+      const steps = former.steps.filter((each) => each.kind !== "linked" || !each.list);
+      kept.set(note.id.toHexString(), { ...former, at, steps });
       return true;
     },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),

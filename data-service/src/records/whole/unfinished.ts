@@ -71,7 +71,7 @@ export class Unfinished {
     }
   }
 
-  /** @returns whether all of it was there: what was not may still come, where the answer was lost */
+  /** @returns whether it is known that nothing more of it can come */
   async #takenBack(steps: readonly UndoStep[], error: unknown): Promise<boolean> {
     const { areDone } = this.#deps;
     const isKnown = !mayStillBeDone(error) || (steps.length > 0 && (await areDone(steps).catch(() => false)));
@@ -222,7 +222,7 @@ export class Unfinished {
       await notes.forget(note);
       return false;
     }
-    // One that is left for a second look, and whose key has come again before that.
+    // Not over if it was left for a second look and its key has come again before that.
     await this.#undo(note, note.steps, left.at <= clock.now());
     // The key is free again: sending it again starts afresh.
     if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);

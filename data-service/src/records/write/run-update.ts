@@ -71,9 +71,10 @@ export async function runUpdate(
 async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
   const { table, id, plan } = wanted;
   const { foreign } = plan;
-  await deps.requireCaller();
   const change = await ownChange(deps, wanted);
   for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
+  // Right before the write: a password that is hashed may have waited as well.
+  await deps.requireCaller();
   const done = await writeOwn(deps, wanted, change, log);
   if (done.kind === "guardFailed") return false;
   const itself = { table, ids: [id] };

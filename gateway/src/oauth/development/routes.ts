@@ -75,7 +75,7 @@ function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): Request
 
 function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provider): RequestHandler {
   return (request, response) => {
-    requirePage(request, [appUrl]);
+    requirePage(request, [appUrl], `this page is at ${appUrl} alone`);
     const form = formOf(request);
     // As with a real provider: exactly the registered address.
     const callback = `${appUrl}/api/auth/${provider}/callback`;

@@ -1,0 +1,37 @@
+// Notes of requests that write more than once: what is left of one for a second look.
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { ObjectId } from "bson";
+import type { UndoStep } from "../records/whole/undo.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { UnfinishedStore } from "./unfinished-store.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database?.close());
+
+const linked = (list: boolean): UndoStep => ({
+  kind: "linked",
+  table: "posts",
+  field: "tags",
+  list,
+  to: { table: "tags", id: 1 },
+  by: new ObjectId(),
+  gained: [{ id: 2, before: null, by: null }],
+  lost: [],
+});
+
+it("a note that is left says no more of links in lists, which others may have set since", async () => {
+  const store = new UnfinishedStore(database.db, false);
+  const id = new ObjectId();
+  const steps: UndoStep[] = [{ kind: "made", table: "tags", ids: [1] }, linked(true), linked(false)];
+  await store.begin({ id, instance: "one", at: new Date(0), steps });
+  expect(await store.leave({ id, instance: "one" }, new Date(120_000))).toBe(true);
+  const [left] = await store.all();
+  expect(left?.at).toEqual(new Date(120_000));
+  expect(left?.steps.map((step) => [step.kind, "list" in step && step.list])).toEqual([
+    ["made", false],
+    ["linked", false],
+  ]);
+});
