@@ -48,7 +48,7 @@ function gatherCases(): ReadonlyMap<string, readonly string[]> {
   const byFold = new Map<string, string[]>();
   for (let point = 0; point < PLANES_WITH_CASE; point += 1) {
     const letter = String.fromCodePoint(point);
-    const fold = foldLetter(letter);
+    const fold = findFold(letter);
     const others = byFold.get(fold);
     if (others === undefined) byFold.set(fold, [letter]);
     else others.push(letter);

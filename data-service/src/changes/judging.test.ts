@@ -101,4 +101,15 @@ describe("changes that many streams wait for", () => {
     await Promise.all([...others, ...waiting]);
     expect(seen.begun).toBe(5);
   });
+
+  it("are judged for those that go on, though the first that came is over: also where little is asked", async () => {
+    const judging = new Judging();
+    const { seen, judge } = judgements();
+    const wish = wishFor({});
+    await Promise.all([
+      judging.run(wish, change(1), AbortSignal.abort(), judge),
+      judging.run(wish, change(1), open(), judge),
+    ]);
+    expect(seen.begun).toBe(1);
+  });
 });

@@ -48,7 +48,9 @@ export class Judging {
       forget();
       return [];
     };
-    const told = (isPlain(wish) ? judgeIfWanted() : this.#inTurn(judgeIfWanted)).finally(forget);
+    // Not before others that wait for the same moment have joined: the first stream may be over already.
+    const soon = (): Promise<Told[]> => Promise.resolve().then(judgeIfWanted);
+    const told = (isPlain(wish) ? soon() : this.#inTurn(judgeIfWanted)).finally(forget);
     ofWish.set(key, { told, streams });
     return told;
   }

@@ -107,7 +107,7 @@ export async function respondWithFile(
 async function respondWithText(
   response: Response,
   text: AsyncIterable<string>,
-  bytesHeld = () => HELD_OF_STREAM,
+  bytesHeld?: () => number,
 ): Promise<void> {
   response.status(200);
   let pending = "";
@@ -119,9 +119,13 @@ async function respondWithText(
     const isTaken = response.write(pending);
     pending = "";
     if (isTaken) continue;
-    if (!isWatched) slowAnswers.watch(response, bytesHeld);
+    // What is held as a whole is held until its end; of a stream, what the client has taken is not held any more.
+    if (bytesHeld !== undefined && !isWatched) slowAnswers.watch(response, bytesHeld);
     isWatched = true;
-    if (!(await isDrained(response))) return;
+    const taken = bytesHeld === undefined ? slowAnswers.watch(response, () => HELD_OF_STREAM) : undefined;
+    const isOpen = await isDrained(response);
+    taken?.();
+    if (!isOpen) return;
   }
   // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));

@@ -21,18 +21,27 @@ export class SlowAnswers {
   }
 
   /**
-   * Cuts the answer when it is slow and too much is held. Call it once, when the answer has to wait for its client.
+   * Cuts the answer when it is slow and too much is held. Call it when the answer has to wait for its client.
    * @param bytesOf how much is held for it; asked when it is slow
+   * @returns ends it before the answer does: the client has taken what was held
    */
-  watch(response: Response, bytesOf: () => number): void {
+  watch(response: Response, bytesOf: () => number): () => void {
+    let giveBack = (): void => {};
     const timer = setTimeout(() => {
       const network = networkOf(response.req.ip ?? null);
       const bytes = bytesOf();
       if (this.#isTooMuch(network, bytes)) return void response.destroy();
       this.#count(network, bytes);
-      response.once("close", () => this.#count(network, -bytes));
+      giveBack = () => this.#count(network, -bytes);
     }, this.#slowAfterMs).unref();
-    response.once("close", () => clearTimeout(timer));
+    const end = (): void => {
+      clearTimeout(timer);
+      giveBack();
+      giveBack = () => {};
+      response.off("close", end);
+    };
+    response.once("close", end);
+    return end;
   }
 
   #isTooMuch(network: string, bytes: number): boolean {

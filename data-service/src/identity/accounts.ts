@@ -40,8 +40,8 @@ export interface IdentityUsers {
   findRole(nameOrId: string): Promise<string | undefined>;
   /** Makes a user without a password. "there": somebody else has made the same one; "taken": the e-mail is another's. */
   insert(user: NewUser): Promise<"made" | "there" | "taken">;
-  /** Removes a user that was made a moment ago, unless a provider signs them in by now. */
-  takeBack(userId: string): Promise<void>;
+  /** Removes a user that was made a moment ago, unless somebody has proved the address, or a provider signs them in by now. */
+  takeBack(user: Pick<NewUser, "id" | "emailVerified">): Promise<void>;
   /**
    * Takes away every way into an account whose address was never proved, then marks the address as proved.
    * @returns false when somebody else has proved it meanwhile, or it is another one by now

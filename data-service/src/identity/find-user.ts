@@ -121,7 +121,7 @@ async function create(
   if (inserted === "taken") return undefined;
   if (await accounts.confirm(identity, userId)) return { kind: "user", userId, how: "create" };
   // Taken for dead, it came too late: the account was connected to another user, and nobody could sign in as this one.
-  if (inserted === "made") await identityUsers.takeBack(userId);
+  if (inserted === "made") await identityUsers.takeBack(user);
   return undefined;
 }
 

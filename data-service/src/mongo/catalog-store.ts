@@ -14,6 +14,9 @@ import {
 import { isDuplicate } from "./driver-errors.js";
 import { IS_DEFINITION, settle } from "./settle-catalog.js";
 
+/** The maker of a table that its own instance has given up: no instance has this name. */
+const NOBODY = "-";
+
 /** The number of changes so far, and what belongs to it. */
 export interface CatalogState {
   readonly version: number;
@@ -51,6 +54,8 @@ export interface CatalogStore {
   halfMade(): Promise<HalfMade[]>;
   /** The maker of a table has done. */
   made(table: string): Promise<void>;
+  /** The maker of a table will not go on, and could not take it back itself. */
+  leave(table: string): Promise<void>;
   /** Takes the making of a table over. @returns false when somebody else was faster, or it has ended */
   takeOver(making: Making, instance: string): Promise<boolean>;
   /** Is the name still reserved for this table, by this instance? */
@@ -118,6 +123,10 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
     },
     async made(table) {
       await tables.updateOne({ _id: ObjectId.createFromHexString(table) }, { $unset: { halfMadeBy: "" } });
+    },
+    async leave(table) {
+      const which = { _id: ObjectId.createFromHexString(table), halfMadeBy: { $exists: true } };
+      await tables.updateOne(which, { $set: { halfMadeBy: { instance: NOBODY, at: new Date(0) } } });
     },
     async publish({ id, name }, seen) {
       await settle(collections);

@@ -233,9 +233,10 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
         return (await findOne({ _id })) === undefined ? "taken" : "there";
       }
     },
-    async takeBack(userId) {
-      const _id = ObjectId.createFromHexString(userId);
-      if ((await accountCollection(db).findOne({ userId: _id })) === null) await users.deleteOne({ _id });
+    async takeBack({ id, emailVerified }) {
+      const _id = ObjectId.createFromHexString(id);
+      if ((await accountCollection(db).findOne({ userId: _id })) !== null) return;
+      await users.deleteOne(emailVerified ? { _id } : { _id, emailUnproven: true });
     },
     takeOver: (userId, email) => takeOver(db, users, userId, email),
     async proveAddress(userId, email) {

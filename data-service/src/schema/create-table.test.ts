@@ -120,6 +120,9 @@ it("a new table over documents waits ten seconds, too, for a change that begins 
   await expect(makeTable(busy, { name: "books", columns })).rejects.toMatchObject({ code: "CONFLICT" });
   // The change, and the one that would take the bare table away.
   expect(waited).toBeLessThan(60_000);
+  const idle = makeInstance(database);
+  await removeHalfMade(idle, async ({ at }) => at.getTime() === 0);
+  expect((await idle.catalogs.refresh()).tables.get("books")).toBeUndefined();
 });
 
 describe("a new table over documents, while its maker stands still before it gives it members", () => {

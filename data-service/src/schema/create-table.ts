@@ -44,8 +44,8 @@ export interface SchemaDeps {
   readonly provision: (table: Table) => Promise<void>;
   readonly provisionNumber: ProvisionNumber;
   /**
-   * The same for a table whose name is reserved: whatever an earlier one that was given up left there is removed. @param
-   * isOurs is it still?
+   * The same for a table whose name is reserved: whatever an earlier one that was given up left there is removed.
+   * @param isOurs is it still?
    */
   readonly provisionNew: (table: Table, isOurs: () => Promise<boolean>) => Promise<void>;
   readonly clock: Clock;

@@ -43,9 +43,10 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     await passMaking(deps, id);
     return id;
   } catch (error) {
-    await takeBack(deps, id).catch((failure: unknown) =>
-      deps.logger.error({ err: failure, table: name }, "a table without members was left behind"),
-    );
+    await takeBack(deps, id).catch(async (failure: unknown) => {
+      deps.logger.warn({ err: failure, table: name }, "a table without members was not taken back yet");
+      await deps.catalogStore.leave(id);
+    });
     throw error;
   }
 }
