@@ -111,7 +111,7 @@ async function respondWithText(
 ): Promise<void> {
   response.status(200);
   let pending = "";
-  let isWatched = false;
+  let endWatch: (() => void) | undefined;
   for await (const each of text) {
     pending += each;
     if (pending.length < PIECE) continue;
@@ -119,13 +119,12 @@ async function respondWithText(
     const isTaken = response.write(pending);
     pending = "";
     if (isTaken) continue;
-    // What is held as a whole is held until its end; of a stream, what the client has taken is not held any more.
-    if (bytesHeld !== undefined && !isWatched) slowAnswers.watch(response, bytesHeld);
-    isWatched = true;
-    const taken = bytesHeld === undefined ? slowAnswers.watch(response, () => HELD_OF_STREAM) : undefined;
-    const isOpen = await isDrained(response);
-    taken?.();
-    if (!isOpen) return;
+    endWatch ??= slowAnswers.watch(response, bytesHeld ?? (() => HELD_OF_STREAM));
+    if (!(await isDrained(response))) return;
+    if (bytesHeld !== undefined) continue;
+    // Of a stream, what the client has taken is not held any more; the records of a list are, until its end.
+    endWatch();
+    endWatch = undefined;
   }
   // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));

@@ -39,33 +39,29 @@ async function connected(...providers: Provider[]): Promise<string[]> {
   return (await store.accounts.listOf(USER)).map(({ id }) => id);
 }
 
-it("of two that go one stays, where the first was counted as dead and goes on", async () => {
-  const [first = "", second = ""] = await connected("google", "github");
+/** Of a request that stands still before it removes its account, for so long that another one removes this account. */
+function standingStillUntilGone(other: string): UnlinkDeps {
   let isHeld = true;
   const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
     if (isHeld) {
       isHeld = false;
       now = new Date(now.getTime() + LONG_MS);
-      await unlink(depsWith(store.accounts), USER, second, NOBODY);
+      await unlink(depsWith(store.accounts), USER, other, NOBODY);
     }
     return store.accounts.remove(...given);
   };
-  const slow = unlink(depsWith({ ...store.accounts, remove }), USER, first, NOBODY);
+  return depsWith({ ...store.accounts, remove });
+}
+
+it("of two that go one stays, where the first was counted as dead and goes on", async () => {
+  const [first = "", second = ""] = await connected("google", "github");
+  const slow = unlink(standingStillUntilGone(second), USER, first, NOBODY);
   await expect(slow).rejects.toMatchObject({ code: "CONFLICT" });
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([first]);
 });
 
 it("what was counted as dead goes all the same where another one stays", async () => {
   const [first = "", second = "", third = ""] = await connected("google", "github", "facebook");
-  let isHeld = true;
-  const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
-    if (isHeld) {
-      isHeld = false;
-      now = new Date(now.getTime() + LONG_MS);
-      await unlink(depsWith(store.accounts), USER, second, NOBODY);
-    }
-    return store.accounts.remove(...given);
-  };
-  await unlink(depsWith({ ...store.accounts, remove }), USER, first, NOBODY);
+  await unlink(standingStillUntilGone(second), USER, first, NOBODY);
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([third]);
 });

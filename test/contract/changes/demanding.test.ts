@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, search } from "../../support/api.js";
 import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
-import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { make, makeTable } from "../records/make.js";
+import { make } from "../records/make.js";
+import { makePostsWithComments } from "./posts.js";
 
 const STREAMS = 24;
 const COMMENTS = 500;
@@ -20,12 +20,7 @@ const sources: EventSource[] = [];
 beforeAll(async () => {
   stack = await startStack({ env: { QUERY_TIMEOUT_MS: "60000" } });
   admin = await asAdmin(stack);
-  const columns = [{ name: "title", type: "string" }];
-  await makeTable(admin, { name: "posts", idType: "int", changes: true, columns });
-  const post = { name: "post", type: "many-to-one", table: "posts", inverse: "comments" };
-  const text = [{ name: "text", type: "text" }];
-  await makeTable(admin, { name: "comments", idType: "int", columns: text, relations: [post] });
-  await allowAll(admin, ["posts", "comments"], null);
+  await makePostsWithComments(admin);
   await make(admin, "posts", { title: "first" });
   client = await MongoClient.connect(stack.mongodbUrl);
   await client

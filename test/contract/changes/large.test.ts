@@ -3,10 +3,9 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, search } from "../../support/api.js";
 import { holdEvents, openEvents } from "../../support/event-source.js";
-import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
-import { makeTable } from "../records/make.js";
+import { makePostsWithComments } from "./posts.js";
 
 /** With their comments, more than all buffers on the way hold, and less than the database sends in one message. */
 const POSTS = 60;
@@ -19,12 +18,7 @@ let client: MongoClient;
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
-  const columns = [{ name: "title", type: "string" }];
-  await makeTable(admin, { name: "posts", idType: "int", changes: true, columns });
-  const post = { name: "post", type: "many-to-one", table: "posts", inverse: "comments" };
-  const text = [{ name: "text", type: "text" }];
-  await makeTable(admin, { name: "comments", idType: "int", columns: text, relations: [post] });
-  await allowAll(admin, ["posts", "comments"], null);
+  await makePostsWithComments(admin);
   client = await MongoClient.connect(stack.mongodbUrl);
 }, 120_000);
 

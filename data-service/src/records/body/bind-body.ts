@@ -1,7 +1,14 @@
 // A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
 import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json } from "@portico/shared/json";
-import { type Catalog, type Column, memberNamed, type Relation, type Table } from "../../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  isGenerated,
+  memberNamed,
+  type Relation,
+  type Table,
+} from "../../catalog/catalog.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
@@ -136,7 +143,7 @@ function letsAllBe(table: Table, body: Json, { view }: Way): boolean {
     isObject(body) &&
     Object.keys(body).every((name) => {
       const member = memberNamed(table, name);
-      const isIgnored = member !== undefined && "generated" in member && member.generated;
+      const isIgnored = member !== undefined && isGenerated(member);
       return isIgnored || (member !== undefined && view.mayWrite(member));
     })
   );
@@ -242,8 +249,7 @@ export function importProblems(
   const views = grants.map((grant) => wayOf({ table, rights }, readView, grants, grant).view);
   return (name) => {
     const member = memberNamed(table, name);
-    const isGenerated = member !== undefined && "generated" in member && member.generated;
-    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member))))
+    if (member !== undefined && (isGenerated(member) || views.some(({ mayWrite }) => mayWrite(member))))
       return undefined;
     const [view] = views;
     return view && notWritable(name, table, view);
