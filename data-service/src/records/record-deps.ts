@@ -1,7 +1,6 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
-import type { FileHooks } from "../files/file-hooks.js";
 import type { RequireSpace } from "../http/free-space.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { UnfinishedStore } from "../mongo/unfinished-store.js";
@@ -14,8 +13,7 @@ import type { UnderWay } from "../under-way.js";
 import type { AskingCaller, Writes, WritesOf } from "./acting-for.js";
 import type { PlanKind } from "./read/plan-kind.js";
 import type { SeenQueries } from "./read/seen-queries.js";
-import type { RuleHooks } from "./rule-hooks.js";
-import type { UserHooks } from "./user-hooks.js";
+import type { HooksOf } from "./table-hooks.js";
 import type { Unfinished } from "./whole/unfinished.js";
 import type { OnceDeps } from "./write/once.js";
 import type { Sealer } from "./write/seal.js";
@@ -38,9 +36,8 @@ export interface RecordDeps extends Writes, AskingCaller {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sealer: Sealer;
-  readonly userHooks: UserHooks;
-  readonly ruleHooks: RuleHooks;
-  readonly fileHooks: FileHooks;
+  /** What writes of users, roles, rules, files and folders mean beyond their columns. */
+  readonly hooksOf: HooksOf;
   /** What a caller may do. */
   readonly rights: LoadRights;
   /** For writes that nobody has announced; undefined where the database looks after its disk itself. */

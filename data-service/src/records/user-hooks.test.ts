@@ -16,13 +16,11 @@ function tableOf(name: string): Table {
 }
 
 const users = tableOf("svc_user");
-const roles = tableOf("svc_role");
 
 function hooks(otherRootAdmins = 0) {
   const forgotten: string[] = [];
   const cleared: string[] = [];
   const made = makeUserHooks({
-    table: "svc_user",
     hash: async (password) => `hash of ${password}`,
     forgetUser: (id) => void forgotten.push(id),
     clearAway: async (id) => {
@@ -38,7 +36,7 @@ function hooks(otherRootAdmins = 0) {
 
 describe("a user's body", () => {
   it("has its e-mail trimmed and in lower case before it is checked", () => {
-    expect(hooks().prepare(users, { email: " Ann@X.io ", name: " Ann " })).toEqual({
+    expect(hooks().prepare({ email: " Ann@X.io ", name: " Ann " }, "create")).toEqual({
       email: "ann@x.io",
       name: " Ann ",
     });
@@ -46,24 +44,18 @@ describe("a user's body", () => {
 
   it("stays as it is when its e-mail is no text, for the check to refuse", () => {
     for (const body of [{ email: 5 }, { email: null }, {}, [], null]) {
-      expect(hooks().prepare(users, body)).toBe(body);
+      expect(hooks().prepare(body, "update")).toBe(body);
     }
-  });
-
-  it("of another table stays as it is", () => {
-    const body = { email: " Ann@X.io " };
-    expect(hooks().prepare(roles, body)).toBe(body);
   });
 });
 
 describe("a stored value", () => {
   it("of a user's password is its hash, and of everything else itself", async () => {
-    const { transform } = hooks();
+    const { stored } = hooks();
     const [password, name] = [users.columns.get("password"), users.columns.get("name")];
     if (password === undefined || name === undefined) throw new Error("users have both");
-    expect(await transform(users, password, "secret")).toBe("hash of secret");
-    expect(await transform(users, name, "secret")).toBe("secret");
-    expect(await transform(roles, password, "secret")).toBe("secret");
+    expect(await stored(password, "secret")).toBe("hash of secret");
+    expect(await stored(name, "secret")).toBe("secret");
   });
 });
 
@@ -82,17 +74,13 @@ describe("the last active root admin", () => {
     const change = new Map([["name", "Ann"]]);
     expect(await hooks(0).changing(users, ID, change, async () => "done")).toBe("done");
   });
-
-  it("does not hold up changes of other tables", async () => {
-    expect(await hooks(0).changing(roles, ID, null, async () => "done")).toBe("done");
-  });
 });
 
 describe("after a change", () => {
   it("the user is forgotten and what it ended cleared away, and nobody else; failing at that fails nothing", async () => {
-    const { afterChange, forgotten, cleared } = hooks();
-    await afterChange(users, ID);
-    await afterChange(roles, new ObjectId());
+    const { afterWrite, forgotten, cleared } = hooks();
+    await afterWrite([ID]);
+    await afterWrite([]);
     expect([forgotten, cleared]).toEqual([[ID.toHexString()], [ID.toHexString()]]);
   });
 });
@@ -111,7 +99,6 @@ describe("a new epoch, which ends all sessions, is written alongside", () => {
 
   it("and with nothing else", () => {
     expect(change({ name: "Ann", isActive: true, isRootAdmin: false }, ["roleId"])).toEqual({});
-    expect(hooks().alongside(roles, { set: new Map([["isActive", false]]), unset: [] })).toEqual({});
   });
 });
 
@@ -125,34 +112,30 @@ describe("an address that is set", () => {
   const form = plan({ email: "ann@example.com", name: "Ann" });
 
   it("by others than root is marked as unproven: whoever proves it gets the account alone (security row B1)", () => {
-    const marked = hooks().markAddress(users, form, false);
+    const marked = hooks().plan(users, form, false);
     expect(marked.own.set.get("emailUnproven")).toBe(true);
   });
 
   it("by root counts as proved", () => {
-    expect(hooks().markAddress(users, form, true).own.unset).toEqual(["roleId", "emailUnproven"]);
+    expect(hooks().plan(users, form, true).own.unset).toEqual(["roleId", "emailUnproven"]);
   });
 
-  it.each([true, false])(
-    "means nothing in another table, and nothing where none is (by root: %p)",
-    (isRoot) => {
-      const [nameless, role] = [plan({ name: "Ann" }), plan({ email: "x" })];
-      expect(hooks().markAddress(users, nameless, isRoot)).toBe(nameless);
-      expect(hooks().markAddress(roles, role, isRoot)).toBe(role);
-    },
-  );
+  it.each([true, false])("means nothing where none is (by root: %p)", (isRoot) => {
+    const nameless = plan({ name: "Ann" });
+    expect(hooks().plan(users, nameless, isRoot)).toBe(nameless);
+  });
 
   it.each([true, false])(
     "is left out where it is the user's already, with its mark (by root: %p)",
     async (isRoot) => {
-      const marked = hooks().markAddress(users, form, isRoot);
+      const marked = hooks().plan(users, form, isRoot);
       const left = await hooks().withoutKnown(users, "ann", marked);
       expect([[...left.own.set], left.own.unset]).toEqual([[["name", "Ann"]], ["roleId"]]);
     },
   );
 
   it.each([true, false])("stays where it is another one (by root: %p)", async (isRoot) => {
-    const marked = hooks().markAddress(users, form, isRoot);
+    const marked = hooks().plan(users, form, isRoot);
     expect(await hooks().withoutKnown(users, "bob", marked)).toBe(marked);
   });
 });

@@ -2,6 +2,7 @@
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
 import { gramIndexesOf } from "../catalog/indexes.js";
 import { systemTableNames, systemTables } from "../catalog/system-tables.js";
 import type { FollowDeps } from "../changes/follow.js";
@@ -10,7 +11,7 @@ import { Judging } from "../changes/judging.js";
 import { makePositions } from "../changes/position.js";
 import { Streams } from "../changes/streams.js";
 import { type Config, isEmbedded } from "../config.js";
-import { makeFileHooks } from "../files/file-hooks.js";
+import { makeFileHooks, makeFolderHooks } from "../files/file-hooks.js";
 import type { RequireSpace } from "../http/free-space.js";
 import type { Actor } from "../journal/entry.js";
 import { Feed } from "../journal/feed.js";
@@ -42,7 +43,8 @@ import type { FillDeps } from "../records/derived/fill-search.js";
 import { SeenQueries } from "../records/read/seen-queries.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { recordReader } from "../records/record-reader.js";
-import { makeRuleHooks } from "../records/rule-hooks.js";
+import { makeRoleHooks, makeRuleHooks } from "../records/rule-hooks.js";
+import { type HooksOf, hooksByTable, type TableHooks } from "../records/table-hooks.js";
 import { makeUserHooks } from "../records/user-hooks.js";
 import { areDone } from "../records/whole/are-done.js";
 import { takeBack } from "../records/whole/take-back.js";
@@ -98,6 +100,8 @@ export function makeRecords(from: RecordSources): RecordParts {
   const once = makeOnceStore(db);
   const instance = presence.id;
   const counts = new CountStore(db, cluster, instance, () => clock.now());
+  const readRecord = recordReader({ catalogs, store });
+  const permissions = rightParts(from, tables, readRecord);
   const parts: RecordParts = {
     logger,
     store,
@@ -105,10 +109,9 @@ export function makeRecords(from: RecordSources): RecordParts {
     ...tables,
     ...journal,
     ...writeParts(from, { store, journal: journal.journal, counts, instance }),
-    ...rightParts(from, tables, recordReader({ catalogs, store })),
+    ...permissions,
     requireCaller: async () => undefined,
-    fileHooks: fileHooks(from, store),
-    userHooks: userHooks(from),
+    hooksOf: tableHooks(from, { store, readRecord, permissions }),
     unfinished: new Unfinished({
       notes,
       once,
@@ -222,7 +225,8 @@ function writeParts(
   return { writesOf, ...writesOf(NOBODY) };
 }
 
-type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "rules" | "maxDepth">;
+type RightParts = Pick<RecordDeps, "rights"> &
+  Pick<ChangeDeps, "maxDepth"> & { readonly rules: ReturnType<typeof makeRuleStore> };
 
 /** What callers may do, by the rules in the database. */
 function rightParts(
@@ -250,26 +254,42 @@ function rightParts(
       rules: { of: noted(ofRules.lookup, rules.of) },
       userRecord: async (id) => (await readRecord(tables.users, ObjectId.createFromHexString(id))) ?? null,
     }),
-    ruleHooks: makeRuleHooks({
-      tables,
-      maxDepth,
-      forget: rules.forget,
-      read: (id) => readRecord(tables.permissions, id),
-    }),
   };
 }
 
-function fileHooks({ store: { db }, files }: RecordSources, store: RecordStore): RecordDeps["fileHooks"] {
-  const { contents, ledger, fileTables } = files;
-  const treeLock = makeLock(db, clock, "folders", "Other folders are being moved; try again shortly.");
-  return makeFileHooks({ ...fileTables, contents, ledger, store, treeLock });
+interface HookSources {
+  readonly store: RecordStore;
+  readonly readRecord: ReturnType<typeof recordReader>;
+  readonly permissions: RightParts;
 }
 
-function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["userHooks"] {
-  const { systemTablePrefix } = config;
+/** The tables whose writes mean more than their columns say. */
+function tableHooks(
+  from: RecordSources,
+  { store, readRecord, permissions: { rules, maxDepth } }: HookSources,
+): HooksOf {
+  const {
+    store: { db },
+    files: { contents, ledger },
+  } = from;
+  const tables = systemTableNames(from.config.systemTablePrefix);
+  const { forget } = rules;
+  const read = (id: Stored) => readRecord(tables.permissions, id);
+  const treeLock = makeLock(db, clock, "folders", "Other folders are being moved; try again shortly.");
+  return hooksByTable(
+    new Map([
+      [tables.users, userHooks(from)],
+      [tables.roles, makeRoleHooks(forget)],
+      [tables.permissions, makeRuleHooks({ tables, maxDepth, forget, read })],
+      [tables.files, makeFileHooks({ contents, ledger })],
+      [tables.folders, makeFolderHooks({ store, treeLock })],
+    ]),
+  );
+}
+
+function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   return makeUserHooks({
-    ...makeAdminStore(db, systemTablePrefix),
-    table: systemTableNames(systemTablePrefix).users,
+    ...makeAdminStore(db, config.systemTablePrefix),
     hash: auth.hasher.hash,
     adminLock: makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly."),
     forgetUser(userId) {

@@ -44,13 +44,15 @@ afterAll(async () => {
   await stack?.stop();
 });
 
+const json = (body: unknown, headers = {}) => ({
+  body: JSON.stringify(body),
+  headers: { "Content-Type": "application/json", ...headers },
+});
 const patch = (id: string, body: unknown, headers = {}): Promise<Answer> =>
-  api.send("PATCH", `/items/${id}`, {
-    body: JSON.stringify(body),
-    headers: { "Content-Type": "application/json", ...headers },
-  });
+  api.send("PATCH", `/items/${id}`, json(body, headers));
+/** Tables of the system are no records, and have their names for ids. */
 const tableId = async (name: string): Promise<string> =>
-  (await api.get("/svc_table", { filter: { name }, fields: "id" })).body.data[0].id;
+  (await api.get("/svc_table", { filter: { name }, fields: "id" })).body.data[0]?.id ?? name;
 const shelvesNamed = (prefix: string): Promise<Row[]> =>
   valuesOf(api, "shelves", "name", { name: { _starts_with: prefix } });
 
@@ -197,16 +199,18 @@ describe("what a dead process has left", () => {
       () => db.collection("_unfinished").countDocuments(),
       (count) => count <= left,
     );
-  /** A step that has changed an item: what it was before, and what the change says of itself. */
-  async function changed(id: string, set: object) {
-    const items = db.collection<{ _record_version: number; updatedAt: Date }>("items");
+  /** A step that has changed a record: what it was before, and what the change says of itself. */
+  async function changed(id: string, set: object, { name = "items", moved = {} } = {}) {
+    const items = db.collection<{ _record_version: number; updatedAt: Date }>(name);
     const by = new ObjectId();
-    const named = { $set: { _record_noted: by } };
+    const names = ["_record_noted", ...Object.keys(moved).map((field) => `_moved_${field}`)];
+    const named = { $set: Object.fromEntries(names.map((field) => [field, by])) };
     const document = await items.findOneAndUpdate({ _id: new ObjectId(id) }, named);
-    if (document === null) throw new Error(`no item ${id}`);
+    if (document === null) throw new Error(`no ${name} ${id}`);
     const { _record_version: version, updatedAt: at } = document;
-    const which = { kind: "changed", table: await tableId("items"), id: new ObjectId(id) };
-    return { ...which, changes: version - 1, moves: 0, by, at, set, unset: ["_record_noted"], lists: {} };
+    const which = { kind: "changed", table: await tableId(name), id: new ObjectId(id) };
+    const own = { by, at, set: { ...set, ...moved }, unset: names, lists: {} };
+    return { ...which, changes: version - 1, moves: 0, ...own };
   }
 
   it("is taken back without the values that others have by now", async () => {
@@ -217,6 +221,24 @@ describe("what a dead process has left", () => {
     await leave(step);
     await settled(0);
     expect(await read(api, "items", id)).toMatchObject({ title: "before", slug: "half" });
+  }, 60_000);
+
+  it("puts no folder into one that lies in it by now", async () => {
+    const outer = (await make(api, "svc_folder", { name: "outer" })).id;
+    const inner = (await make(api, "svc_folder", { name: "inner", parent: outer })).id;
+    const move = (id: string, parent: string | null): Promise<Answer> =>
+      api.send("PATCH", `/svc_folder/${id}`, json({ parent }));
+    await move(inner, null);
+    const moved = { parentId: new ObjectId(outer) };
+    const step = await changed(inner, { name: "before" }, { name: "svc_folder", moved });
+    await move(outer, inner);
+    await leave(step);
+    await settled(0);
+    const { body } = await api.get("/svc_folder", { fields: "name,parent.name", sort: "name" });
+    expect(body.data).toMatchObject([
+      { name: "inner", parent: null },
+      { name: "outer", parent: { name: "inner" } },
+    ]);
   }, 60_000);
 
   it("takes nothing along that others have linked to a new record and that its table keeps", async () => {

@@ -16,6 +16,7 @@ import type { Parameters } from "../../query/parameters.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { type RecordShape, recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
+import type { TableHooks } from "../table-hooks.js";
 import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { type Alternative, lettingWrite } from "./authorize-write.js";
 import { checkBody, makeGuess, notWritable, type WriteMode, type WriteView } from "./check-body.js";
@@ -42,12 +43,9 @@ export interface WantedWrite {
   readonly stamp?: Stamp | undefined;
 }
 
-/** They have a say in the bodies of users and files. */
-type Hooks = Pick<RecordDeps, "userHooks" | "fileHooks">;
-
 /** What the bodies of a write are judged by. */
 export interface BodyContext extends Omit<WantedWrite, "parameters"> {
-  readonly hooks: Hooks;
+  readonly hooks: TableHooks;
   readonly shape: RecordShape;
   readonly grants: readonly WriteGrant[];
   /** What each of the grants makes of a body. */
@@ -72,7 +70,7 @@ export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWri
   const grants = stamp?.needs === undefined ? all : lettingWrite(all, table, stamp.needs);
   return {
     ...wanted,
-    hooks: deps,
+    hooks: deps.hooksOf(table),
     shape,
     grants,
     ways: grants.map((grant) => wayOf(wanted, shape.view, grants, grant)),
@@ -176,13 +174,11 @@ function linkText(json: Json | undefined): string {
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
   const { hooks, table, catalog, shape, mode, stamp } = context;
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const prepared = hooks.fileHooks.prepare(table, hooks.userHooks.prepare(table, filled), mode);
-  const checked = checkBody(prepared, table, catalog, view, mode);
+  const checked = checkBody(hooks.prepare(filled, mode), table, catalog, view, mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp?.values ?? {});
-  const marked = hooks.userHooks.markAddress(table, plan, context.rights.isRoot);
-  return { rows: grant.rows, check: grant.check, plan: marked };
+  return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };
 }
 
 /**

@@ -57,7 +57,7 @@ export async function judgeCreates(
   { rights, table, catalog, given, bodies }: BoundCreates,
   { pathOf = alone, isComing = () => false }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
-  await deps.ruleHooks.beforeCreate(table, catalog, given);
+  await deps.hooksOf(table).beforeCreate(catalog, given);
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {

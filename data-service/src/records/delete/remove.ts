@@ -64,7 +64,6 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
     const condition = allOf([judged, atVersion(expected), matching]);
     return deleter.deleteOne(table, id, condition);
   });
-  deps.ruleHooks.afterChange(table);
 }
 
 /** Refuses a delete that could reach no record. @throws AppError 400, 401, 403, 404 */

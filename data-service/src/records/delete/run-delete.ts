@@ -49,16 +49,17 @@ export class Deleter {
    * @returns false when the record is there and does not satisfy the condition
    */
   async deleteOne(table: Table, id: Stored, condition: Document): Promise<boolean> {
-    const { store, userHooks } = this.#deps;
+    const { store, hooksOf } = this.#deps;
+    const hooks = hooksOf(table);
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
-    const done = await userHooks.changing(table, id, null, async (also) => {
+    const done = await hooks.changing(table, id, null, async (also) => {
       await this.#deps.requireCaller();
       const first = { table, ids: [id] };
       const both = allOf([condition, also]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { condition: both });
       return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
-    if (done) await userHooks.afterChange(table, id);
+    if (done) await hooks.afterWrite([id]);
     return done;
   }
 
@@ -168,9 +169,9 @@ export class Deleter {
 
   /** Deletes these records and nothing else: the condition is part of the write. @returns how many went */
   #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, condition: Document): Promise<number> {
-    const { fileHooks, writes } = this.#deps;
+    const { hooksOf, writes } = this.#deps;
     if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, condition);
-    return fileHooks.removing(table, ids, (also) => writes.remove(table, ids, allOf([condition, also])));
+    return hooksOf(table).removing(ids, (also) => writes.remove(table, ids, allOf([condition, also])));
   }
 
   /**

@@ -74,12 +74,12 @@ async function changeBackAsItIs(
   if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
-    const written = await deps.userHooks.changing(
-      table,
-      id,
-      new Map(Object.entries(change.set)),
-      (condition) => deps.writes.update(table, id, change, { condition: allOf([unchanged, condition]) }),
-    );
+    const set = new Map(Object.entries(change.set));
+    const written = await deps
+      .hooksOf(table)
+      .changing(table, id, set, (condition) =>
+        deps.writes.update(table, id, change, { condition: allOf([unchanged, condition]) }),
+      );
     return written !== undefined && linkedBy(catalog, now, staying);
   };
   const lost = [...(await lostLinks(deps, catalog, table, former, now)), ...sharedLinks(table, former, now)];

@@ -125,8 +125,9 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     await keepOthers(deps, catalog, { table, ids }, left, reach);
     return deleter.takeAway({ table, ids }, { condition });
   };
+  const hooks = deps.hooksOf(table);
   const takeOne = async (id: Stored): Promise<void> => {
-    const isDone = await deps.userHooks.changing(table, id, null, (condition) => take([id], condition));
+    const isDone = await hooks.changing(table, id, null, (condition) => take([id], condition));
     if (!isDone) refuseContended(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
@@ -135,7 +136,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
       await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
   };
   // A user who was made root admin, and is the last one by now, has to stay.
-  if (deps.userHooks.areUsers(table)) return oneByOne();
+  if (hooks.deletesEach) return oneByOne();
   await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
     // One that has to stay must not keep the others.

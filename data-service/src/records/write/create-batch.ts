@@ -34,7 +34,7 @@ export async function createBatch(
     await allOrNone(deps, { needsNote: !bringsIds }, (noted) =>
       prepareCreate(noted, bound.table, plans, pathOf),
     );
-    deps.ruleHooks.afterChange(bound.table);
+    await deps.hooksOf(bound.table).afterWrite([]);
   });
 }
 

@@ -56,7 +56,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
     return prepareCreate(noted, table, plans, pathOf);
   });
   const { ids, documents, isRepeat } = made;
-  deps.ruleHooks.afterChange(table);
+  await deps.hooksOf(table).afterWrite([]);
   const written: Written | undefined =
     documents && ((fields) => documents.map((document) => asGivenBack(document, fields)));
   const records = await answerOf(deps, shape, ids, { written });

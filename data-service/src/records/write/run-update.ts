@@ -56,15 +56,16 @@ export async function runUpdate(
   log?: UndoLog,
 ): Promise<Changed | false> {
   const { table, id } = change;
-  const plan = await deps.userHooks.withoutKnown(table, id, change.plan);
+  const hooks = deps.hooksOf(table);
+  const plan = await hooks.withoutKnown(table, id, change.plan);
   const run = (each: UndoLog): Promise<Changed | false> =>
-    deps.userHooks.changing(table, id, plan.own.set, (condition) => {
+    hooks.changing(table, id, plan.own.set, (condition) => {
       const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
       return changeRecord(deps, { ...change, plan, guard }, each);
     });
   // Around the hooks: taking back is a change of its own, with hooks of its own, such as for the last root admin.
   const done = await (log === undefined ? deps.unfinished.orUndo(run) : run(log));
-  if (done !== false) await deps.userHooks.afterChange(table, id);
+  if (done !== false) await hooks.afterWrite([id]);
   return done;
 }
 
@@ -109,7 +110,7 @@ async function ownChange(
   const { plan, condition } = await withUnseen(deps, table, id, seen);
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
-    ...deps.userHooks.alongside(table, plan.own),
+    ...deps.hooksOf(table).alongside(table, plan.own),
     ...extra,
   };
   const { unset } = plan.own;

@@ -7,15 +7,16 @@ import type { RecordDeps } from "../record-deps.js";
 
 /** @returns the fields of the record itself, without those that are removed */
 export async function storedFields(
-  deps: Pick<RecordDeps, "sealer" | "userHooks">,
+  deps: Pick<RecordDeps, "sealer" | "hooksOf">,
   table: Table,
   { set, columns }: OwnFields,
 ): Promise<Document> {
+  const hooks = deps.hooksOf(table);
   const entries = [...set].map(async ([field, value]): Promise<[string, Stored]> => {
     const column = columns.get(field);
     if (column === undefined) return [field, value];
     if (column.encrypted) return [field, deps.sealer.seal(COLUMN_TYPES[column.type].toJson(value), column)];
-    return [field, await deps.userHooks.transform(table, column, value)];
+    return [field, await hooks.stored(column, value)];
   });
   return Object.fromEntries(await Promise.all(entries));
 }

@@ -68,7 +68,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
       const create = await prepareCreate(deps, table, plans, pathOf);
       const { ids } = await create(log);
-      deps.ruleHooks.afterChange(table);
+      await deps.hooksOf(table).afterWrite([]);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },
   };

@@ -66,7 +66,7 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   const { maker, table } = tree;
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
-  deps.ruleHooks.refuseNested(table, catalog, body);
+  context.hooks.refuseNested(table, catalog, body);
   checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
@@ -86,14 +86,14 @@ async function updateOne(
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
-  const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
+  const { table, id, shape, alternatives, catalog, hooks } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp });
     const ways = alternativesFor(context, body, brought?.ownLinks);
     return { ...context, id: parseId(found, request.id), alternatives: ways };
   });
-  await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
+  await hooks.beforeUpdate(catalog, id, body);
   const fields = shownFields(shape);
   const { document, before, written } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
@@ -104,14 +104,11 @@ async function updateOne(
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
-    const done = await deps.fileHooks.updating(table, id, plan, (condition) => {
-      const all = [judged.condition, atVersion(expected), matching, asCompared, condition];
-      const guard = { condition: allOf(all), freeOf: heldBy(catalog, table) };
-      return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
-    });
+    const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
+    const guard = { condition, freeOf: heldBy(catalog, table) };
+    const done = await runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
     return done && { ...done, before, written: plan.own };
   });
-  deps.ruleHooks.afterChange(table);
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return compared === undefined ? record : { ...record, change: { table, before, written } };
@@ -148,7 +145,7 @@ export async function checkUpdate(
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
-    deps.ruleHooks.refuseNested(table, catalog, body);
+    context.hooks.refuseNested(table, catalog, body);
     if (tree === undefined || !isObject(body)) alternativesFor(context, body);
     else checkTree(tree.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
   });
