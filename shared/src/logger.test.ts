@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "@jest/globals";
+import { LaterChild, type Logger } from "./logger.js";
 
 const LOGGER = new URL("./logger.js", import.meta.url).href;
 
@@ -74,4 +75,33 @@ it("has of an error what it is, and not the documents that it carries", async ()
     2,
   );
   expect(log).not.toMatch(/iban|DE00|writeErrors/);
+});
+
+it("a child that is made later says what any child says, and is made with its first line, once", () => {
+  const lines: unknown[][] = [];
+  const made: object[] = [];
+  const logs =
+    (level: string) =>
+    (...line: unknown[]) =>
+      void lines.push([level, ...line]);
+  const parent: Logger = {
+    info: logs("info"),
+    warn: logs("warn"),
+    error: logs("error"),
+    child(bindings) {
+      made.push(bindings);
+      return parent;
+    },
+  };
+  const child = new LaterChild(parent, { correlationId: "c" });
+  expect(made).toEqual([]);
+  child.info({ a: 1 }, "one");
+  child.warn({ b: 2 }, "two");
+  child.error({ c: 3 }, "three");
+  expect(lines).toEqual([
+    ["info", { a: 1 }, "one"],
+    ["warn", { b: 2 }, "two"],
+    ["error", { c: 3 }, "three"],
+  ]);
+  expect(made).toEqual([{ correlationId: "c" }]);
 });

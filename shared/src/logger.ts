@@ -1,8 +1,14 @@
 // JSON-line logs with the one list of secrets that never reach them.
-import { type Logger, pino, stdTimeFunctions } from "pino";
+import { type Bindings, type ChildLoggerOptions, type LogFn, pino, stdTimeFunctions } from "pino";
 import { loggedError } from "./logged-error.js";
 
-export type { Logger } from "pino";
+/** What our code uses of pino's loggers. */
+export interface Logger {
+  readonly info: LogFn;
+  readonly warn: LogFn;
+  readonly error: LogFn;
+  child(bindings: Bindings, options?: ChildLoggerOptions): Logger;
+}
 
 const SECRETS = [
   "authorization",
@@ -47,4 +53,37 @@ export function makeLogger(service: string, level: string): Logger {
  */
 export function withoutSecrets(logger: Logger): Logger {
   return logger.child({}, { redact: [] });
+}
+
+/** A logger with bindings of its own, which is made with its first line: a request rarely has one, and it costs some 5 µs. */
+export class LaterChild implements Logger {
+  readonly #parent: Logger;
+  readonly #bindings: Bindings;
+  #made: Logger | undefined;
+
+  constructor(parent: Logger, bindings: Bindings) {
+    this.#parent = parent;
+    this.#bindings = bindings;
+  }
+
+  get info(): LogFn {
+    return this.#child.info.bind(this.#child);
+  }
+
+  get warn(): LogFn {
+    return this.#child.warn.bind(this.#child);
+  }
+
+  get error(): LogFn {
+    return this.#child.error.bind(this.#child);
+  }
+
+  child(bindings: Bindings, options?: ChildLoggerOptions): Logger {
+    return this.#child.child(bindings, options);
+  }
+
+  get #child(): Logger {
+    this.#made ??= this.#parent.child(this.#bindings);
+    return this.#made;
+  }
 }

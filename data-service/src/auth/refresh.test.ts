@@ -104,8 +104,8 @@ const deps: RefreshDeps & LogOutDeps = {
   clock: { now: () => new Date(time) },
 };
 
-const log = makeLogger("test", "silent");
-log.warn = (...line: unknown[]) => void warnings.push(line);
+const warn = (...line: unknown[]): void => void warnings.push(line);
+const log = Object.assign(makeLogger("test", "silent"), { warn });
 
 const token = (generation: number) => tokens.refresh.write({ sessionId: ID, generation });
 const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, CLIENT, log);

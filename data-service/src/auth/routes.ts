@@ -1,11 +1,11 @@
 // The auth calls that issue and end tokens, and the public keys (contract, section 3.2).
-import { contextOf } from "@portico/shared/http-context";
 import type { Logger } from "@portico/shared/logger";
 import { onlyMethods } from "@portico/shared/only-methods";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
+import { logOf } from "../http/logging-for.js";
 import { sessionOf } from "../principal.js";
 import { clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
@@ -43,8 +43,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   router
     .route("/auth/refresh-token")
     .post(...body, async (request, response) => {
-      const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
-      answer(response, await refresh(deps, bodyOf(request), clientFacts(request), log));
+      answer(response, await refresh(deps, bodyOf(request), clientFacts(request), logOf(request, deps)));
     })
     .all(onlyMethods("POST"));
 

@@ -1,6 +1,6 @@
 // The calls that only the gateway may make, on a separate router that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
-import { contextOf, notFound } from "@portico/shared/http-context";
+import { notFound } from "@portico/shared/http-context";
 import {
   INTERNAL_PATHS,
   type LendAccessTokenAnswer,
@@ -15,6 +15,7 @@ import { type Request, Router } from "express";
 import { clientFacts } from "../auth/client-facts.js";
 import { type LendAccessTokenDeps, lendAccessToken } from "../auth/lend-access-token.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
+import { logOf } from "../http/logging-for.js";
 import { type RequireAssertionDeps, requireAssertion } from "../http/require-assertion.js";
 import { type FlowDeps, startFlow, takeFlow } from "./flows.js";
 import { type RedeemDeps, redeem } from "./redeem.js";
@@ -47,8 +48,7 @@ export function internalRoutes(deps: InternalRoutesDeps): Router {
   });
   router.post(INTERNAL_PATHS.lendAccessToken, async (request, response) => {
     const { refreshToken } = read(request, readLendAccessToken);
-    const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
-    const lent = await lendAccessToken(deps, refreshToken, clientFacts(request), log);
+    const lent = await lendAccessToken(deps, refreshToken, clientFacts(request), logOf(request, deps));
     response.json({ accessToken: lent ?? null } satisfies LendAccessTokenAnswer);
   });
   router.use("/internal", notFound);
