@@ -1,5 +1,6 @@
 // Contract 8: what of the road through a provider stands in svc_audit.
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../support/api.js";
 import { become, newPeople } from "./support/providers.js";
 import { type OAuthSystem, signInOnApp, startOAuthSystem } from "./support/system.js";
@@ -41,6 +42,13 @@ async function recorded(act: () => Promise<unknown>): Promise<object[]> {
     .map(({ event, userId, details }: Record<string, unknown>) => ({ event, userId, details }));
 }
 
+/** As sign-up by the public leaves it. */
+const markUnproven = (id: string) =>
+  system.mongo
+    .db()
+    .collection("svc_user")
+    .updateOne({ _id: new ObjectId(id) }, { $set: { emailUnproven: true } });
+
 const userId = async (): Promise<string> =>
   (await admin.get("/svc_user", { filter: { email } })).body.data[0].id;
 
@@ -76,6 +84,21 @@ it("a sign-in that finds the user by e-mail is recorded as a link and a sign-in"
   const details = { provider: "google" };
   expect(entries).toEqual([
     { event: "oauth.link", userId: id, details },
+    { event: "oauth.sign-in", userId: id, details },
+  ]);
+});
+
+it("a sign-in that takes an account over is recorded as that", async () => {
+  const id = (await admin.post("/svc_user", { email, password })).body.data[0].id;
+  await markUnproven(id);
+  const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
+  const details = { provider: "google" };
+  expect(entries).toEqual([
+    {
+      event: "oauth.link",
+      userId: id,
+      details: { ...details, ended: "password, providers, sessions, API tokens" },
+    },
     { event: "oauth.sign-in", userId: id, details },
   ]);
 });

@@ -3,7 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Cluster, startCluster } from "../support/cluster.js";
-import { become, type FakeProviders, newPeople, startProviders } from "./support/providers.js";
+import {
+  become,
+  type FakeProviders,
+  newPeople,
+  type ProviderName,
+  startProviders,
+} from "./support/providers.js";
 import { CHAT, isBridge, isCallback, placesOf, signInOnChat } from "./support/system.js";
 import { Traveller } from "./support/traveller.js";
 
@@ -41,6 +47,34 @@ const many = <Result>(act: (at: number) => Promise<Result>): Promise<Result[]> =
 const through = (door: number, url: string): string =>
   url.replace(/^https?:\/\/[^/]+\/(?:portal|api)\//, `${cluster.gateways[door % 2]?.url}/api/`);
 
+/** Browsers on their way back from a provider, each one step before the callback. */
+async function onTheWay(count: number, providerOf: (at: number) => ProviderName): Promise<Journeys> {
+  const travellers = Array.from({ length: count }, (_, at) => travellerOn(at));
+  const callbacks: string[] = [];
+  for (const [at, traveller] of travellers.entries())
+    callbacks.push((await signInOnChat(traveller, providerOf(at), "/portal", isCallback)).end);
+  return { travellers, callbacks };
+}
+
+interface Journeys {
+  readonly travellers: readonly Traveller[];
+  readonly callbacks: readonly string[];
+}
+
+/** All callbacks at once, then all bridges at once. @returns where they end */
+async function arriveAtOnce({ travellers, callbacks }: Journeys): Promise<(string | null)[]> {
+  const atOnce = (urls: readonly string[]): Promise<(string | null)[]> =>
+    Promise.all(
+      urls.map(async (url, at) => {
+        const Cookie = travellers[at]?.cookieHeader(CHAT) ?? "";
+        const answer = await fetch(through(at, url), { redirect: "manual", headers: { Cookie } });
+        return answer.headers.get("location");
+      }),
+    );
+  const bridges = await atOnce(callbacks);
+  return atOnce(bridges.map((url) => url ?? ""));
+}
+
 describe(`in ${ROUNDS} rounds`, () => {
   it(`A3 of ${AT_ONCE} redemptions of one code exactly one succeeds`, async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -74,13 +108,8 @@ describe(`in ${ROUNDS} rounds`, () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const provider = (["google", "facebook", "github"] as const)[round % 3] ?? "google";
       become(providers, newPeople(`first${round}`));
-      const callbacks: string[] = [];
-      for (let at = 0; at < AT_ONCE; at += 1) {
-        callbacks.push((await signInOnChat(travellerOn(at), provider, "/portal", isCallback)).end);
-      }
-      const answers = await many((at) => fetch(through(at, callbacks[at] ?? ""), { redirect: "manual" }));
-      const locations = answers.map(({ headers }) => headers.get("location") ?? "");
-      expect(locations.filter((each) => each.includes("?code="))).toHaveLength(AT_ONCE);
+      const ends = await arriveAtOnce(await onTheWay(AT_ONCE, () => provider));
+      expect(ends).toEqual(Array.from({ length: AT_ONCE }, () => `${CHAT}/after`));
       const email = `first${round}@example.com`;
       const users = await mongo.db().collection("svc_user").find({ email }).toArray();
       const accounts = await mongo.db().collection("_oauth_accounts").find({ email }).toArray();
@@ -93,16 +122,8 @@ describe(`in ${ROUNDS} rounds`, () => {
   it("B5 of first sign-ins of one address by two providers at once comes one user", async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       become(providers, newPeople(`both${round}`));
-      const callbacks: string[] = [];
-      for (let at = 0; at < 10; at += 1) {
-        const provider = at % 2 === 0 ? "google" : "github";
-        callbacks.push((await signInOnChat(travellerOn(at), provider, "/portal", isCallback)).end);
-      }
-      const answers = await Promise.all(
-        callbacks.map((url, at) => fetch(through(at, url), { redirect: "manual" })),
-      );
-      const locations = answers.map(({ headers }) => headers.get("location") ?? "");
-      expect(locations.filter((each) => each.includes("?code="))).toHaveLength(10);
+      const ends = await arriveAtOnce(await onTheWay(10, (at) => (at % 2 === 0 ? "google" : "github")));
+      expect(ends).toEqual(Array.from({ length: 10 }, () => `${CHAT}/after`));
       const email = `both${round}@example.com`;
       const [user, ...others] = await mongo.db().collection("svc_user").find({ email }).toArray();
       expect(others).toEqual([]);

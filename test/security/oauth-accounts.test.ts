@@ -11,6 +11,7 @@ import {
   signInOnApp,
   signInOnChat,
   startOAuthSystem,
+  startUrl,
 } from "../oauth/support/system.js";
 import type { Step, Traveller } from "../oauth/support/traveller.js";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
@@ -196,6 +197,47 @@ describe("B1 an account whose address was never proved", () => {
   });
 });
 
+describe("a sign-in that comes to nothing", () => {
+  const nothing = async (): Promise<unknown[]> => [await isUnproven(), await providersOf(userId)];
+  const providersOf = (id: string) =>
+    system.mongo
+      .db()
+      .collection("_oauth_accounts")
+      .countDocuments({ userId: new ObjectId(id) });
+
+  beforeEach(markUnproven);
+
+  it.each<[string, () => Promise<string>]>([
+    ["stops at the bridge", async () => (await signInOnApp(browser, system.stack, "google", isBridge)).end],
+    [
+      "was begun on the app by a page of another origin",
+      async () => (await browser.travel(startUrl(api, "google", `${CHAT}/after`, "/portal"))).end,
+    ],
+  ])("B1 because it %s, takes nothing from the account", async (_name, go) => {
+    const user = await signIn(system.stack.dataUrl, { email, password });
+    expect(await go()).toContain("/auth/set-cookies?code=");
+    expect(await nothing()).toEqual([true, 0]);
+    expect((await user.get("/me")).status).toBe(200);
+    await logIn(system.traveller());
+  });
+
+  it("A22 because it is a root admin's elsewhere, takes nothing from the account", async () => {
+    const user = await signIn(system.stack.dataUrl, { email, password });
+    await admin.patch(`/svc_user/${userId}`, { isRootAdmin: true });
+    const { end } = await signInOnChat(browser, "google", "/portal");
+    expect(end).toBe(`${CHAT}/after?error=root_admin_elsewhere`);
+    expect(await nothing()).toEqual([true, 0]);
+    expect((await user.get("/me")).status).toBe(200);
+    await admin.patch(`/svc_user/${userId}`, { isRootAdmin: false });
+  });
+
+  it("makes no user", async () => {
+    become(system.providers, newPeople(`never${count}`));
+    await signInOnApp(browser, system.stack, "google", isBridge);
+    expect(await users().countDocuments({ email: `never${count}@example.com` })).toBe(0);
+  });
+});
+
 describe("B4 connecting a provider", () => {
   it("asks a signed-in user's page for the address to go to, and ends with the provider connected", async () => {
     await logIn();
@@ -326,6 +368,15 @@ describe("B4 connecting a provider", () => {
     const answer = await startLink(browser, "github");
     expect([answer.status, json(answer).error.details]).toEqual([403, { reason: "sign_in_too_old" }]);
     expect(json(answer).message).toContain("sign in again");
+  });
+
+  it("returns to the origin of its session, whose cookie has to come along", async () => {
+    await logIn();
+    const answer = await startLink(browser, "google", { redirect: `${CHAT}/settings` });
+    expect([answer.status, json(answer).message]).toEqual([
+      400,
+      [`redirect: must be on ${system.stack.appUrl}, where this session was begun`],
+    ]);
   });
 
   it("needs a redirect by the same rules as a sign-in, and names every violation of its body", async () => {

@@ -50,7 +50,7 @@ export function makeFolderHooks(deps: FolderHooksDeps): TableHooks {
     prepare: (body, mode) => (isObject(body) && mode === "create" ? withSlug(body) : body),
     /** Keeps folders out of themselves. */
     async changing(table, id, change, act) {
-      const parent = change?.get(requireField(table, "parent"));
+      const parent = change?.set.get(requireField(table, "parent"));
       if (parent === undefined || parent === null) return act({});
       return deps.treeLock(async (turn) => {
         await takeTurn(deps, table, id, turn);

@@ -3,13 +3,14 @@ import { describe, expect, it } from "@jest/globals";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 
 const ADDRESS = "ann@example.com";
-const ANN = { id: "ann", isActive: true, emailUnproven: false };
+const ANN = { id: "ann", isActive: true, emailUnproven: false, isRootAdmin: false };
 const NEWCOMER: AccountFacts = {
   linked: undefined,
   owner: undefined,
   email: ADDRESS,
   emailVerified: true,
   mayCreate: true,
+  isForRoot: true,
 };
 
 describe("decideAccount", () => {
@@ -66,6 +67,22 @@ describe("decideAccount", () => {
       { owner: { ...ANN, isActive: false } },
       { kind: "refuse", error: "account_disabled" },
     ],
+    [
+      "a root admin is used and linked where root admins may sign in",
+      { owner: { ...ANN, isRootAdmin: true } },
+      { kind: "link", userId: "ann", email: ADDRESS, takeOver: false },
+    ],
+    [
+      "A22 a linked root admin is refused elsewhere",
+      { linked: { ...ANN, isRootAdmin: true }, isForRoot: false },
+      { kind: "refuse", error: "root_admin_elsewhere" },
+    ],
+    [
+      "A22 a root admin's address is refused elsewhere before anything is linked or taken over",
+      { owner: { ...ANN, isRootAdmin: true, emailUnproven: true }, isForRoot: false },
+      { kind: "refuse", error: "root_admin_elsewhere" },
+    ],
+    ["nobody else is", { linked: ANN, isForRoot: false }, { kind: "use", userId: "ann", proves: undefined }],
     ["a new address makes a user", {}, { kind: "create", email: ADDRESS }],
     ["a new unverified address makes a user", { emailVerified: false }, { kind: "create", email: ADDRESS }],
     ["no user is made without sign-up", { mayCreate: false }, { kind: "refuse", error: "signup_disabled" }],

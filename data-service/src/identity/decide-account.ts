@@ -1,4 +1,4 @@
-// What a provider says about somebody -> what that means for the accounts here. Decides; sign-in.ts acts. Pure.
+// What a provider says about somebody -> what that means for the accounts here. Decides; find-user acts. Pure.
 import type { OAuthError } from "@portico/shared/oauth";
 
 interface KnownUser {
@@ -6,6 +6,7 @@ interface KnownUser {
   readonly isActive: boolean;
   /** Nobody has ever vouched for the address of this user. */
   readonly emailUnproven: boolean;
+  readonly isRootAdmin: boolean;
 }
 
 /** What is known when somebody comes back from a provider. */
@@ -19,6 +20,8 @@ export interface AccountFacts {
   readonly emailVerified: boolean;
   /** OAUTH_SIGNUP */
   readonly mayCreate: boolean;
+  /** Whether the session may be that of a root admin, where the browser returns to (see auth/session). */
+  readonly isForRoot: boolean;
 }
 
 export type AccountDecision =
@@ -33,7 +36,8 @@ export type AccountDecision =
 export function decideAccount(facts: AccountFacts): AccountDecision {
   const { linked, owner, email, emailVerified, mayCreate } = facts;
   if (linked !== undefined) {
-    if (!linked.isActive) return refuse("account_disabled");
+    const refused = refusalOf(linked, facts);
+    if (refused !== undefined) return refused;
     return {
       kind: "use",
       userId: linked.id,
@@ -44,8 +48,16 @@ export function decideAccount(facts: AccountFacts): AccountDecision {
   if (owner === undefined) return mayCreate ? { kind: "create", email } : refuse("signup_disabled");
   // An address that anybody could have typed at the provider must not open anybody's account.
   if (!emailVerified) return refuse("email_in_use");
-  if (!owner.isActive) return refuse("account_disabled");
-  return { kind: "link", userId: owner.id, email, takeOver: owner.emailUnproven };
+  const refused = refusalOf(owner, facts);
+  return refused ?? { kind: "link", userId: owner.id, email, takeOver: owner.emailUnproven };
+}
+
+function refusalOf(
+  { isActive, isRootAdmin }: KnownUser,
+  { isForRoot }: AccountFacts,
+): AccountDecision | undefined {
+  if (!isActive) return refuse("account_disabled");
+  return isRootAdmin && !isForRoot ? refuse("root_admin_elsewhere") : undefined;
 }
 
 function refuse(error: OAuthError): AccountDecision {

@@ -16,6 +16,7 @@ const ANN: Identity = {
   emailVerified: true,
   name: null,
 };
+const BACK = { identity: ANN, origin: "http://localhost:3000" };
 const CONNECTED = { email: "other@example.com", emailVerified: true, name: null, roleId: undefined };
 
 let database: TestDatabase;
@@ -40,6 +41,7 @@ const depsWith = (identityUsers: IdentityUsers): FindUserDeps => ({
   clock: { now: () => new Date() },
   oauthSignup: true,
   oauthSignupRole: undefined,
+  rootOrigin: null,
   logger: makeLogger("test", "silent"),
 });
 
@@ -60,7 +62,7 @@ const addresses = async (): Promise<unknown[]> =>
 describe("a first sign-in that stands still until its account is connected to another user", () => {
   it("signs in as that one, and leaves no user behind", async () => {
     const { deps, userId } = await connectedMeanwhile();
-    expect(await findUser(deps, ANN)).toEqual({ kind: "user", userId, how: "use" });
+    expect(await findUser(deps, BACK)).toEqual({ kind: "user", userId, how: "use" });
     expect(await addresses()).toEqual([CONNECTED.email]);
   });
 
@@ -71,7 +73,7 @@ describe("a first sign-in that stands still until its account is connected to an
       await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, new Date());
       return made;
     };
-    const found = await findUser(depsWith({ ...store.identityUsers, insert }), ANN);
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK);
     expect(found).toEqual({ kind: "user", userId, how: "use" });
     expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
   });

@@ -1,9 +1,9 @@
 // Identity -> the user it signs in: found, linked or made, and exactly one however many requests come at once.
-import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError } from "@portico/shared/oauth";
 import { emailProblem, normalizeEmail } from "../auth/email.js";
+import { isForRoot, type RootOrigin } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
@@ -17,28 +17,43 @@ export interface FindUserDeps {
   readonly oauthSignup: boolean;
   /** OAUTH_SIGNUP_ROLE */
   readonly oauthSignupRole: string | undefined;
+  readonly rootOrigin: RootOrigin;
   readonly logger: Pick<Logger, "warn">;
 }
 
 export type FoundUser =
-  | { readonly kind: "user"; readonly userId: string; readonly how: "use" | "link" | "create" }
+  | { readonly kind: "user"; readonly userId: string; readonly how: "use" | "link" | "take over" | "create" }
   | { readonly kind: "refused"; readonly error: OAuthError };
+
+/** Somebody who comes back from a provider. */
+export interface Newcomer {
+  readonly identity: Identity;
+  /** Where the browser returns to. */
+  readonly origin: string;
+}
 
 /** Each round sees what the faster request did, so two are almost always enough. */
 const MAX_ROUNDS = 8;
 
-/** @throws AppError CONFLICT when others keep changing the same accounts */
-export async function findUser(deps: FindUserDeps, identity: Identity): Promise<FoundUser> {
+/** Finds, links or makes the user. */
+export async function findUser(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUser> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const found = await attempt(deps, identity);
+    const found = await attempt(deps, newcomer);
     if (found !== undefined) return found;
   }
-  throw new AppError("CONFLICT", "This account is being changed by other requests; sign in again.");
+  // Others keep changing the same accounts.
+  return { kind: "refused", error: "provider_unavailable" };
+}
+
+/** What `findUser` would do at this moment. Changes nothing. */
+export async function foresee(deps: FindUserDeps, newcomer: Newcomer): Promise<AccountDecision> {
+  return decideAccount((await look(deps, newcomer)).facts);
 }
 
 /** Undefined when somebody else was faster. */
-async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUser | undefined> {
-  const { account, facts } = await look(deps, identity);
+async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUser | undefined> {
+  const { identity } = newcomer;
+  const { account, facts } = await look(deps, newcomer);
   const decision = decideAccount(facts);
   switch (decision.kind) {
     case "refuse":
@@ -58,15 +73,17 @@ async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUse
  * sees the row, and does not mistake its own other half for a stranger.
  */
 async function look(
-  { accounts, identityUsers, oauthSignup }: FindUserDeps,
-  identity: Identity,
+  { accounts, identityUsers, oauthSignup, rootOrigin }: FindUserDeps,
+  { identity, origin }: Newcomer,
 ): Promise<{ account: LinkedAccount | undefined; facts: AccountFacts }> {
   const email = usableEmail(identity.email);
   const owner = email === undefined ? undefined : await identityUsers.findByEmail(email);
   const account = await accounts.find(identity);
   const linked = account === undefined ? undefined : await identityUsers.find(account.userId);
-  const { emailVerified } = identity;
-  return { account, facts: { linked, owner, email, emailVerified, mayCreate: oauthSignup } };
+  const { emailVerified, provider } = identity;
+  const mayBeRoot = isForRoot({ provider, origin }, rootOrigin);
+  const known = { linked, owner, email, emailVerified };
+  return { account, facts: { ...known, mayCreate: oauthSignup, isForRoot: mayBeRoot } };
 }
 
 function usableEmail(text: string | null): string | undefined {
@@ -95,7 +112,7 @@ async function link(
     if (!isTaken) return undefined;
   }
   const linked = await accounts.link(identity, userId, account?.userId, clock.now());
-  return linked ? { kind: "user", userId, how: "link" } : undefined;
+  return linked ? { kind: "user", userId, how: takeOver ? "take over" : "link" } : undefined;
 }
 
 /**

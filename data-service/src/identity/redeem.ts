@@ -1,19 +1,21 @@
-// Bridge code and flow cookie -> the session, or the connected account. The code is used up by one write.
-import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
+// Bridge code and flow cookie -> the user and the session, or the connected account. The code is used up by one write.
+import type { LinkWish, Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
 import { networkOf } from "@portico/shared/network-of";
-import type { Identity, OAuthError } from "@portico/shared/oauth";
+import type { Identity, OAuthError, Provider } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import { normalizeEmail } from "../auth/email.js";
 import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
-import { isForRoot, type RootOrigin } from "../auth/session.js";
+import { isForRoot } from "../auth/session.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
-import type { IdentityUser, IdentityUsers, LinkedAccounts } from "./accounts.js";
+import type { IdentityUser } from "./accounts.js";
+import { type FindUserDeps, type FoundUser, findUser } from "./find-user.js";
 import type { BridgeCode } from "./sign-in.js";
 
-export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
+export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps, FindUserDeps {
+  readonly sessionCache: WhileSignedInDeps["sessionCache"] & FindUserDeps["sessionCache"];
   readonly sessions: IssueSessionDeps["sessions"] & { remove(sessionId: string): Promise<unknown> };
   readonly codes: {
     /** One write: undefined, with nothing used up, unless all of this matches. */
@@ -21,9 +23,6 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
     /** Finds it without using it up. */
     find(codeHash: string, now: Date): Promise<BridgeCode | undefined>;
   };
-  readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
-  readonly identityUsers: Pick<IdentityUsers, "find" | "proveAddress">;
-  readonly rootOrigin: RootOrigin;
   readonly audit: Audit;
   /** For refusals, which cost a client nothing: anybody can make up codes. */
   readonly auditOnceAMinute: RecordOnceAMinute;
@@ -51,8 +50,10 @@ export async function redeem(deps: RedeemDeps, wish: Redeem, client: ClientFacts
     return refuse(deps, refusalReason(known, redirect), known, client);
   }
   const forOrigin = { ...client, origin: new URL(code.redirect).origin };
-  const { linkSessionId: sessionId } = code;
-  return sessionId === null ? openSession(deps, code, forOrigin) : connect(deps, code, sessionId, forOrigin);
+  const { linkSessionId: sessionId, userId } = code;
+  return sessionId === null || userId === null
+    ? openSession(deps, code, forOrigin)
+    : connect(deps, code, { userId, sessionId }, forOrigin);
 }
 
 async function refuse(
@@ -62,9 +63,9 @@ async function refuse(
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
   const event = reason === "unknown" ? "bridge.replay" : "oauth.refused";
-  const userId = code === undefined ? {} : { userId: code.userId };
-  const same = `${networkOf(client.address)} ${reason} ${code?.userId}`;
-  await deps.auditOnceAMinute(same, { event, ...userId, details: { reason } }, client);
+  const userId = code?.userId ?? undefined;
+  const same = `${networkOf(client.address)} ${reason} ${userId}`;
+  await deps.auditOnceAMinute(same, { event, ...(userId && { userId }), details: { reason } }, client);
   return { kind: "refused", reason };
 }
 
@@ -73,39 +74,80 @@ function refusalReason(code: BridgeCode | undefined, redirect: string | null): R
   return redirect !== null && redirect !== code.redirect ? "other_redirect" : "flow_cookie_missing";
 }
 
-async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFacts): Promise<RedeemAnswer> {
-  const { userId, redirect, identity } = code;
+async function openSession(
+  deps: RedeemDeps,
+  code: BridgeCode,
+  client: ClientFacts & { readonly origin: string },
+): Promise<RedeemAnswer> {
+  const { redirect, identity } = code;
   const { provider } = identity;
+  const { origin } = client;
+  const ended = await endedMeanwhile(deps, code, client);
+  if (ended !== undefined) return ended;
+  const found = await findUser(deps, { identity, origin });
+  if (found.kind === "refused") return failed(deps, code, found.error, client);
+  await recordFound(deps, found, provider, client);
+  const { userId } = found;
   const user = await deps.identityUsers.find(userId);
-  if (!user?.isActive) return failed(deps, code, "account_disabled", client);
-  if (user.isRootAdmin && !isForRoot({ provider, origin: client.origin }, deps.rootOrigin))
-    return failed(deps, code, "root_admin_elsewhere", client);
+  if (!user?.isActive) return failed(deps, { ...code, userId }, "account_disabled", client);
+  if (user.isRootAdmin && !isForRoot({ provider, origin }, deps.rootOrigin))
+    return failed(deps, { ...code, userId }, "root_admin_elsewhere", client);
   const { epoch } = user;
   const session = await startSession(deps, { userId, remember: true, provider, epoch }, client);
   // When an account is taken over, it loses first its providers, then its sessions: a session that is made too late to be
   // ended finds its provider gone.
   if ((await deps.accounts.find(identity))?.userId !== userId) {
     await deps.sessions.remove(session.id);
-    return refuse(deps, "unknown", code, client);
+    return refuse(deps, "unknown", { ...code, userId }, client);
   }
   await deps.audit.record({ event: "oauth.sign-in", userId, details: { provider } }, client);
   const tokens = await tokenPair(deps.tokens, session);
   return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
 }
 
+/** Whoever disconnects a provider, or deletes a user, ends the sign-ins that are under way. */
+async function endedMeanwhile(
+  deps: RedeemDeps,
+  code: BridgeCode,
+  client: ClientFacts,
+): Promise<RedeemAnswer | undefined> {
+  const { userId, identity } = code;
+  if (userId === null) return undefined;
+  if ((await deps.identityUsers.find(userId)) === undefined)
+    return failed(deps, code, "account_disabled", client);
+  if ((await deps.accounts.find(identity))?.userId === userId) return undefined;
+  return refuse(deps, "unknown", code, client);
+}
+
+/** What a user loses whose address somebody else has proved (see mongo/take-over). */
+const EVERY_WAY_IN = "password, providers, sessions, API tokens";
+
+/** Says in the audit what became of somebody who was not known by this provider before. */
+async function recordFound(
+  { audit }: RedeemDeps,
+  { userId, how }: Extract<FoundUser, { kind: "user" }>,
+  provider: Provider,
+  client: ClientFacts,
+): Promise<void> {
+  if (how === "use") return;
+  const event = how === "create" ? "user.created" : "oauth.link";
+  const details = { provider, ...(how === "take over" && { ended: EVERY_WAY_IN }) };
+  await audit.record({ event, userId, details }, client);
+}
+
 async function connect(
   deps: RedeemDeps,
   code: BridgeCode,
-  sessionId: string,
+  { userId, sessionId }: LinkWish,
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
-  const { userId, redirect, identity } = code;
+  const { redirect, identity } = code;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
   const outcome = await whileSignedIn(
     deps,
     { userId, sessionId },
-    () => attach(deps, code),
+    () => attach(deps, identity, userId),
     async (done) => {
       if (done === "connected") await deps.accounts.takeBack(identity, userId);
     },
@@ -135,7 +177,8 @@ const BEING_MADE_MS = 10_000;
 
 async function attach(
   { accounts, identityUsers, clock }: RedeemDeps,
-  { identity, userId }: BridgeCode,
+  identity: Identity,
+  userId: string,
 ): Promise<"connected" | "as before" | "in use"> {
   const account = await accounts.find(identity);
   if (account?.userId === userId) return "as before";
@@ -154,9 +197,7 @@ async function failed(
   error: OAuthError,
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
-  await audit.record(
-    { event: "oauth.refused", userId, details: { provider: identity.provider, error } },
-    client,
-  );
+  const details = { provider: identity.provider, error };
+  await audit.record({ event: "oauth.refused", ...(userId !== null && { userId }), details }, client);
   return { kind: "error", redirect, error };
 }

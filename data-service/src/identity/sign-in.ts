@@ -1,4 +1,4 @@
-// Somebody is back from a provider -> a bridge code, or why there is none. There is no session yet.
+// Somebody is back from a provider -> a bridge code, or why there is none. Nothing else is written yet (see redeem).
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { SignIn, SignInAnswer } from "@portico/shared/internal-api";
@@ -6,7 +6,7 @@ import type { Identity } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
-import { type FindUserDeps, findUser } from "./find-user.js";
+import { type FindUserDeps, foresee } from "./find-user.js";
 
 /** Long enough for a redirect, too short for a leaked address (security row A4). */
 const CODE_MS = 60_000;
@@ -17,8 +17,11 @@ export interface BridgeCode {
   readonly flowCookieHash: string;
   readonly redirect: string;
   readonly isOwnOrigin: boolean;
-  /** The user to sign in, or the user to whom the identity is to be connected. */
-  readonly userId: string;
+  /**
+   * The user to whom the identity is to be connected; of a sign-in, the user whom it signed in when the code was made, and
+   * null for somebody whom it is yet to be linked to, or who is yet to be made.
+   */
+  readonly userId: string | null;
   readonly identity: Identity;
   /** The session that connects the identity; null for a sign-in. */
   readonly linkSessionId: string | null;
@@ -32,8 +35,9 @@ export interface SignInDeps extends FindUserDeps {
 }
 
 /**
- * Connecting happens later, when the browser that began has proved itself by its cookie. Otherwise an attacker could begin,
- * let a victim finish at the provider, and then own a way into the victim's next account.
+ * Users are linked, taken over or made later, when the browser that began has proved itself by its cookie, and so are
+ * providers connected. Otherwise an attacker could begin, let a victim finish at the provider, and then own a way into the
+ * victim's next account; and a sign-in that is never finished could cost somebody a password.
  */
 export async function signIn(
   deps: SignInDeps,
@@ -44,15 +48,14 @@ export async function signIn(
     const { userId, sessionId } = flow.link;
     return { code: await mint(deps, flow, identity, userId, sessionId) };
   }
-  const found = await findUser(deps, identity);
-  const details = { provider: identity.provider };
-  if (found.kind === "refused") {
-    await deps.audit.record({ event: "oauth.refused", details: { ...details, error: found.error } }, client);
-    return { error: found.error };
+  const decision = await foresee(deps, { identity, origin: new URL(flow.redirect).origin });
+  if (decision.kind === "refuse") {
+    const { error } = decision;
+    const details = { provider: identity.provider, error };
+    await deps.audit.record({ event: "oauth.refused", details }, client);
+    return { error };
   }
-  const { userId, how } = found;
-  if (how === "create") await deps.audit.record({ event: "user.created", userId, details }, client);
-  if (how === "link") await deps.audit.record({ event: "oauth.link", userId, details }, client);
+  const userId = decision.kind === "use" ? decision.userId : null;
   return { code: await mint(deps, flow, identity, userId, null) };
 }
 
@@ -60,7 +63,7 @@ async function mint(
   { codes, clock }: SignInDeps,
   { redirect, flowCookieHash, isOwnOrigin }: SignIn["flow"],
   identity: Identity,
-  userId: string,
+  userId: string | null,
   linkSessionId: string | null,
 ): Promise<string> {
   const code = randomBytes(32).toString("base64url");

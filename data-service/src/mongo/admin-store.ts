@@ -1,4 +1,4 @@
-// Which root admins are left when one goes. Every record on which the answer rests has the turn in which it is asked (see
+// Which root admins are left when one goes, or loses the password. Every record on which the answer rests has the turn in which it is asked (see
 // lock).
 import { type Db, ObjectId } from "mongodb";
 import { TURN_FIELD } from "../catalog/own-fields.js";
@@ -6,7 +6,7 @@ import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { userCollection } from "./user-store.js";
 
-export type AdminStore = Pick<UserHooksDeps, "takeTurn">;
+export type AdminStore = Pick<UserHooksDeps, "takeTurn" | "hasProvider">;
 
 export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
   const users = userCollection(db, systemTablePrefix);
@@ -17,6 +17,10 @@ export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
       // One that a delete has marked stays only if the delete is refused.
       const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
       return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
+    },
+    async hasProvider(userId) {
+      const accounts = db.collection("_oauth_accounts");
+      return (await accounts.findOne({ userId: ObjectId.createFromHexString(userId) })) !== null;
     },
   };
 }

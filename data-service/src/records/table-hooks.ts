@@ -5,7 +5,13 @@ import type { Catalog, Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
 import type { WriteMode } from "./body/check-body.js";
-import type { OwnFields, WritePlan } from "./body/write-plan.js";
+import type { WritePlan } from "./body/write-plan.js";
+
+/** What a change does to the fields of the record itself, by their names in storage. */
+export interface FieldsChanged {
+  readonly set: ReadonlyMap<string, unknown>;
+  readonly unset: readonly string[];
+}
 
 /** The hooks of one table, which every write of its records passes, in the order in which they stand here. */
 export interface TableHooks {
@@ -26,14 +32,14 @@ export interface TableHooks {
   withoutKnown<Plan extends WritePlan>(table: Table, id: Stored, plan: Plan): Promise<Plan>;
   /**
    * Runs the change or the deletion of one record.
-   * @param change by storage field; null = deletion
+   * @param change null = deletion
    * @param act makes it while the record satisfies what it is given
    * @throws AppError 409 when it would leave something that must not be
    */
   changing<Result>(
     table: Table,
     id: Stored,
-    change: ReadonlyMap<string, unknown> | null,
+    change: FieldsChanged | null,
     act: (condition: Document) => Promise<Result>,
   ): Promise<Result>;
   /** Whether each deletion has to pass `changing` by itself, also where many records go at once. */
@@ -41,7 +47,7 @@ export interface TableHooks {
   /** The value to store for a column's checked value. */
   stored(column: Column, value: Stored): Stored | Promise<Stored>;
   /** Fields to write together with a change. */
-  alongside(table: Table, change: Pick<OwnFields, "set" | "unset">): Readonly<Record<string, Stored>>;
+  alongside(table: Table, change: FieldsChanged): Readonly<Record<string, Stored>>;
   /** Runs the removal of records for good. @param remove those that satisfy the condition @returns how many went */
   removing(ids: readonly Stored[], remove: (condition: Document) => Promise<number>): Promise<number>;
   /** After a write. @param ids the records that it changed or deleted; none where it made new ones */

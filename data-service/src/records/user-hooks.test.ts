@@ -17,7 +17,7 @@ function tableOf(name: string): Table {
 
 const users = tableOf("svc_user");
 
-function hooks(otherRootAdmins = 0) {
+function hooks(otherRootAdmins = 0, providers: readonly string[] = []) {
   const forgotten: string[] = [];
   const cleared: string[] = [];
   const made = makeUserHooks({
@@ -29,6 +29,7 @@ function hooks(otherRootAdmins = 0) {
     },
     emailOf: async (id) => `${id}@example.com`,
     takeTurn: async () => otherRootAdmins,
+    hasProvider: async (id) => providers.includes(id),
     adminLock: (task) => task("ours"),
   });
   return { ...made, forgotten, cleared };
@@ -62,16 +63,23 @@ describe("a stored value", () => {
 describe("the last active root admin", () => {
   it.each([
     ["deleted", null],
-    ["made ordinary", new Map([["isRootAdmin", false]])],
-    ["deactivated", new Map([["isActive", false]])],
+    ["made ordinary", { set: new Map([["isRootAdmin", false]]), unset: [] }],
+    ["deactivated", { set: new Map([["isActive", false]]), unset: [] }],
+    ["left without a password", { set: new Map(), unset: ["passwordHash"] }],
   ])("can't be %s", async (_name, change) => {
     const act = async () => "done";
     await expect(hooks(0).changing(users, ID, change, act)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await hooks(1).changing(users, ID, change, act)).toBe("done");
   });
 
+  it("can do without a password where a provider signs them in", async () => {
+    const change = { set: new Map(), unset: ["passwordHash"] };
+    const { changing } = hooks(0, [ID.toHexString()]);
+    expect(await changing(users, ID, change, async () => "done")).toBe("done");
+  });
+
   it("can be renamed", async () => {
-    const change = new Map([["name", "Ann"]]);
+    const change = { set: new Map([["name", "Ann"]]), unset: [] };
     expect(await hooks(0).changing(users, ID, change, async () => "done")).toBe("done");
   });
 });

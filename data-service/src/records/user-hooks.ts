@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { isObject } from "@portico/shared/json";
 import { normalizeEmail } from "../auth/email.js";
-import { requireField } from "../catalog/catalog.js";
+import { requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import type { Lock } from "../mongo/lock.js";
-import { NO_HOOKS, type TableHooks } from "./table-hooks.js";
+import { type FieldsChanged, NO_HOOKS, type TableHooks } from "./table-hooks.js";
 
 export interface UserHooksDeps {
   readonly hash: (password: string) => Promise<string>;
@@ -18,6 +18,8 @@ export interface UserHooksDeps {
   readonly clearAway: (userId: string) => Promise<void>;
   /** Puts a turn into the record of this user and of every root admin. @returns how many other active ones there are */
   readonly takeTurn: (userId: string, turn: string) => Promise<number>;
+  /** Whether a provider signs the user in. */
+  readonly hasProvider: (userId: string) => Promise<boolean>;
   /** The user's address. */
   readonly emailOf: (userId: string) => Promise<string | undefined>;
   /** Lets one in after the other: two admins who remove each other at once would each see the other one stay. */
@@ -31,6 +33,17 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 
 /** Set while nobody has proved the address (see mongo/user-store). */
 const UNPROVEN = "emailUnproven";
+
+/** Whether a root admin stays one, active and with a way to sign in. */
+async function keepsAdmin(
+  { hasProvider }: UserHooksDeps,
+  table: Table,
+  userId: string,
+  { set, unset }: FieldsChanged,
+): Promise<boolean> {
+  if (set.get("isRootAdmin") === false || set.get("isActive") === false) return false;
+  return !unset.includes(requireField(table, "password")) || hasProvider(userId);
+}
 
 /** Of the table of users. */
 export function makeUserHooks(deps: UserHooksDeps): TableHooks {
@@ -63,15 +76,14 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       return { ...plan, own: { ...plan.own, set: others, unset: unset.filter(isOther) } };
     },
     /** Keeps one active root admin. */
-    async changing(_table, id, change, act) {
-      const keeps =
-        change !== null && change.get("isRootAdmin") !== false && change.get("isActive") !== false;
-      if (keeps) return act({});
+    async changing(table, id, change, act) {
+      const userId = String(id);
+      if (change !== null && (await keepsAdmin(deps, table, userId, change))) return act({});
       return adminLock(async (turn) => {
-        if ((await takeTurn(String(id), turn)) > 0) return act({ [TURN_FIELD]: turn });
+        if ((await takeTurn(userId, turn)) > 0) return act({ [TURN_FIELD]: turn });
         throw new AppError(
           "CONFLICT",
-          "This would leave no active root admin; make another user root admin first.",
+          "This would leave no active root admin who can sign in; make another user root admin first.",
         );
       });
     },

@@ -88,9 +88,9 @@ async function finish(
   });
 }
 
-/** Too many requests, an overload, a restart; or others change the same account (409). */
+/** Too many requests, an overload, a restart. */
 function isPassing({ status }: AppError): boolean {
-  return [409, 429, 502, 503, 504].includes(status);
+  return [429, 502, 503, 504].includes(status);
 }
 
 /** Asks the provider who it is, within the time budget. */

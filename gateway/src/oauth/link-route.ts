@@ -10,6 +10,7 @@ import { receivedFrom } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
+import type { ReturnTarget } from "./return-target.js";
 
 export type LinkDeps = BeginDeps & LoadSessionDeps;
 
@@ -36,8 +37,11 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
   const target = requireReturnTarget(readBody(bodyOf(request)), deps);
   const received = receivedFrom(request);
   const session = await loadSession(deps, credentialsOf(request), "refresh", received, response);
-  const beginAs = (who: Session): Promise<string> =>
-    begin(deps, provider, target, accessTokenOf(who, request), request, response);
+  const beginAs = (who: Session): Promise<string> => {
+    const accessToken = accessTokenOf(who, request);
+    requireOwnOrigin(target, who);
+    return begin(deps, provider, target, accessToken, request, response);
+  };
   const url = await beginAs(session).catch(async (error: unknown) => {
     // As for forwarded requests: a token that looks fresh but is no longer accepted is renewed or cleared, once.
     if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
@@ -53,6 +57,13 @@ function accessTokenOf(session: Session, request: Request): string {
   const token = bearerToken(session.authorization);
   if (token === undefined || token.length > LONGEST_TOKEN) throw badToken();
   return token;
+}
+
+/** The cookie of the flow is of the page's origin, and has to come along to the bridge. @throws AppError VALIDATION_ERROR */
+function requireOwnOrigin({ origin }: ReturnTarget, session: Session): void {
+  if (session.kind !== "cookie" || session.origin === origin) return;
+  const message = [`redirect: must be on ${session.origin}, where this session was begun`];
+  throw new AppError("VALIDATION_ERROR", { message });
 }
 
 /** @throws AppError VALIDATION_ERROR with every violation */

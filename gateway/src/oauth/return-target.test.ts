@@ -19,6 +19,17 @@ describe("readReturnTarget", () => {
     });
   });
 
+  it.each([
+    ["?error=access_denied", ""],
+    ["?a=%20b&error=email_in_use&c=1&error=x#top", "?a=%20b&c=1#top"],
+    ["?error", ""],
+    ["?myerror=1&errors=2&q=error=", "?myerror=1&errors=2&q=error="],
+    ["?", "?"],
+  ])("leaves out of %s what the sign-in before has said, and nothing else", (given, kept) => {
+    const redirect = `http://localhost:3000/login${kept}`;
+    expect(read(`http://localhost:3000/login${given}`)).toMatchObject({ value: { redirect } });
+  });
+
   it.each(["/api", "/portal", "/svc/api", "/a-b_c.d~e", "/a/b/c/d/e/f/g/h"])(
     "takes the prefix %s",
     (prefix) => {

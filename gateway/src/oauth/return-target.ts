@@ -2,7 +2,7 @@
 
 /** Checked; only this is ever built into an address. */
 export interface ReturnTarget {
-  /** Canonical, as a URL parser writes it. */
+  /** Canonical, as a URL parser writes it, and without an `error`. */
   readonly redirect: string;
   readonly origin: string;
   readonly bridgePrefix: string;
@@ -40,7 +40,17 @@ export function readReturnTarget(
   const only = prefixes.get(origin);
   if (only !== undefined && prefix !== only)
     return refused(`cookieBridgePrefix: must be ${only} for ${origin}, as ALLOWED_ORIGINS says`);
-  return { kind: "fine", value: { redirect: href, origin, bridgePrefix: prefix } };
+  return { kind: "fine", value: { redirect: withoutError(href), origin, bridgePrefix: prefix } };
+}
+
+/** Pages give their own address, which may still tell of the sign-in before. Leaves the rest as it is, byte for byte. */
+function withoutError(href: string): string {
+  const url = new URL(href);
+  const pairs = url.search.slice(1).split("&");
+  const others = pairs.filter((pair) => !/^error(?:=|$)/.test(pair));
+  if (others.length === pairs.length) return href;
+  url.search = others.join("&");
+  return url.href;
 }
 
 /**

@@ -74,10 +74,10 @@ async function changeBackAsItIs(
   if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
-    const set = new Map(Object.entries(change.set));
+    const fields = { set: new Map(Object.entries(change.set)), unset: change.unset };
     const written = await deps
       .hooksOf(table)
-      .changing(table, id, set, (condition) =>
+      .changing(table, id, fields, (condition) =>
         deps.writes.update(table, id, change, { condition: allOf([unchanged, condition]) }),
       );
     return written !== undefined && linkedBy(catalog, now, staying);

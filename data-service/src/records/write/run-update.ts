@@ -59,7 +59,7 @@ export async function runUpdate(
   const hooks = deps.hooksOf(table);
   const plan = await hooks.withoutKnown(table, id, change.plan);
   const run = (each: UndoLog): Promise<Changed | false> =>
-    hooks.changing(table, id, plan.own.set, (condition) => {
+    hooks.changing(table, id, plan.own, (condition) => {
       const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
       return changeRecord(deps, { ...change, plan, guard }, each);
     });
