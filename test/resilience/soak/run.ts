@@ -46,13 +46,15 @@ process.env.MONGODB_URL = engine.uri;
 const probe = pathToFileURL(fileOf("@portico/test/resilience/support/memory-probe")).href;
 const stack = await startStack({ env: { NODE_OPTIONS: `--import=${probe}`, LOG_LEVEL: "warn" } });
 const samples: Sample[] = [];
-const outcomes: Outcome[] = [];
+/** While it warms up, faster than it is measured, a machine may have to refuse some. */
+let warming: readonly Outcome[] = [];
+let measured: readonly Outcome[] = [];
 try {
   const mix = await prepare(stack);
   await mix.fill();
   const began = performance.now();
-  await loadUntil(began + warmUp * 60_000, warmUpRate, mix, began);
-  await loadUntil(began + minutes * 60_000, rate, mix, began);
+  warming = await loadUntil(began + warmUp * 60_000, warmUpRate, mix, began);
+  measured = await loadUntil(began + minutes * 60_000, rate, mix, began);
   mix.close();
 } finally {
   await stack.stop();
@@ -62,7 +64,12 @@ try {
 process.exitCode = report() ? 0 : 1;
 
 /** Looks at the services every few seconds meanwhile. @param end and `began`: by `performance.now()` */
-async function loadUntil(end: number, perSecond: number, mix: Mix, began: number): Promise<void> {
+async function loadUntil(
+  end: number,
+  perSecond: number,
+  mix: Mix,
+  began: number,
+): Promise<readonly Outcome[]> {
   const load = startLoad(perSecond, () => mix.step());
   while (performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, (every ?? 1) * 1_000));
@@ -71,7 +78,7 @@ async function loadUntil(end: number, perSecond: number, mix: Mix, began: number
     if (samples.length % 6 === 0) console.log(lineOf(sample, load.outcomes.length));
     if (values.json !== undefined) await writeFile(values.json, JSON.stringify(samples));
   }
-  for (const outcome of await load.stop()) outcomes.push(outcome);
+  return load.stop();
 }
 
 async function prepare(system: Stack): Promise<Mix> {
@@ -150,13 +157,17 @@ function shown(name: string, value: number): string {
   return (isBytes(name) ? value / MEBIBYTE : value).toFixed(1);
 }
 
+function tell(when: string, outcomes: readonly Outcome[]): void {
+  const [p50, p99] = [0.5, 0.99].map((part) => percentile(outcomes, part).toFixed(1));
+  console.log(`\n${when}: ${outcomes.length} requests, p50 ${p50} ms, p99 ${p99} ms`);
+  console.log(JSON.stringify(tally(outcomes)));
+}
+
 /** @returns whether the bar holds */
 function report(): boolean {
   const after = samples.filter(({ minute = 0 }) => minute >= (warmUp ?? 0));
-  console.log(`\n${outcomes.length} requests in ${minutes} minutes: ${JSON.stringify(tally(outcomes))}`);
-  console.log(
-    `p50 ${percentile(outcomes, 0.5).toFixed(1)} ms, p99 ${percentile(outcomes, 0.99).toFixed(1)} ms`,
-  );
+  tell("while it warmed up", warming);
+  tell("measured", measured);
   console.log(`after ${warmUp} minutes, ${after.length} samples: mean, slope an hour ± its standard error`);
   const slopes = new Map<string, number>();
   for (const name of Object.keys(after[0] ?? {}).filter((each) => each !== "minute")) {
@@ -170,7 +181,7 @@ function report(): boolean {
   const grown = ["gateway.rss", "data.rss"].filter(
     (name) => (slopes.get(name) ?? 0) > MOST_MEBIBYTES_AN_HOUR,
   );
-  const odd = outcomes.filter(({ ended, isJson }) => typeof ended !== "number" || ended >= 400 || !isJson);
+  const odd = measured.filter(({ ended, isJson }) => typeof ended !== "number" || ended >= 400 || !isJson);
   for (const name of grown) console.error(`${name} grows by more than ${MOST_MEBIBYTES_AN_HOUR} MiB an hour`);
   if (odd.length > 0) console.error(`${odd.length} answers were refusals, broken, or not as promised`);
   return grown.length === 0 && odd.length === 0;
