@@ -63,4 +63,18 @@ describe("a process that is still starting", () => {
     child.kill(signal);
     expect(await ended).toEqual([0, null]);
   });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("stops once it is ready, after a %s before", async (signal) => {
+    // Busy, so that the signal waits until the start is over.
+    const { child, told, ended, errors } = run(`
+      ${LIVES}
+      process.send("starting");
+      for (const end = Date.now() + 1_000; Date.now() < end; );
+      return { url: "http://127.0.0.1", stop: async () => void process.stderr.write("stopped") };
+    `);
+    await told;
+    child.kill(signal);
+    expect(await ended).toEqual([0, null]);
+    expect(errors()).toBe("stopped");
+  });
 });

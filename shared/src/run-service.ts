@@ -18,8 +18,9 @@ export async function runService(start: () => Promise<Service>): Promise<void> {
   if (isLaunched() && !process.connected) process.exit(0);
   try {
     const service = await start();
-    listenNoMore();
     stopWhenAsked(service);
+    // Not before: with the last of its listeners Node.js lets go of a signal that has come and is not told yet.
+    listenNoMore();
     tellLauncher({ type: "ready", url: service.url });
   } catch (error) {
     refuseToStart(error);
