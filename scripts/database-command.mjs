@@ -7,10 +7,15 @@ import { ROOT, runScript, setUp } from "./setup.mjs";
 export function runDatabaseCommand(main) {
   return runScript(async () => {
     setUp(["shared", "data-service"]);
-    const { loadSettings } = await import("./launch.mjs");
+    const { listenForSignals, loadSettings } = await import("./launch.mjs");
     loadSettings();
     const args = [join(ROOT, "data-service/dist", main), ...process.argv.slice(2)];
     const child = spawn(process.execPath, args, { stdio: "inherit" });
-    return new Promise((resolve) => child.once("close", (code) => resolve(code ?? 1)));
+    const signals = listenForSignals([child]);
+    // Whoever stops us knows nothing of it, and it has the database.
+    signals.first.then(() => child.kill());
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    signals.stop();
+    return code ?? 1;
   });
 }

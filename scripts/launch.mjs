@@ -122,7 +122,11 @@ function explainEnd({ name, code, signal, problems, isLate }) {
   else process.stderr.write(`The ${name} ended (${signal ?? `exit code ${code}`}).\n`);
 }
 
-function listenForSignals(running) {
+/**
+ * Until `stop`, a signal to this process, or the end of npm, only fulfils `first`; the next signal kills what is running.
+ * @param {{ kill(): void }[]} running
+ */
+export function listenForSignals(running) {
   let count = 0;
   let onFirst;
   const first = new Promise((resolve) => {

@@ -4,6 +4,7 @@ import { ConfigError } from "@portico/shared/env";
 import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
+import { NoConnection } from "./mongo/connect.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
 import { openToRead } from "./mongo/open-address.js";
 import { prepareTables } from "./prepare.js";
@@ -43,7 +44,7 @@ export async function withReadDatabase<Result>(
   });
   const deps = await makeDeps(config, Promise.resolve(address)).catch((error: unknown) => {
     // The service that has it open does not answer.
-    throw address.isShared && error instanceof ConfigError
+    throw address.isShared && error instanceof NoConnection
       ? new ConfigError([...error.problems, hint])
       : error;
   });
@@ -65,9 +66,9 @@ async function acting<Result>(
   }
 }
 
-/** The failure of an embedded engine, which another process may have open. */
+/** The same, with the hint where it is another process that has the embedded engine open. */
 export function asConfigError(error: unknown, hint: string): unknown {
-  return error instanceof EngineError ? new ConfigError([...error.problems, hint]) : error;
+  return error instanceof EngineError && error.isInUse ? new ConfigError([...error.problems, hint]) : error;
 }
 
 /** Reports it on standard error, in plain words if it was foreseen. @returns the exit code */

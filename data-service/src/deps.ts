@@ -6,7 +6,7 @@ import { systemTableNames } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
 import { type FreeSpaceDeps, spaceCheck } from "./http/free-space.js";
-import { loadSecrets } from "./local-secrets.js";
+import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
@@ -36,7 +36,7 @@ export interface Deps {
 }
 
 /**
- * Opens everything the service needs.
+ * Opens everything the service needs, or nothing.
  * @param opening the database of the settings, if it is already being opened
  */
 export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
@@ -51,6 +51,21 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
     measurePool(client, metrics.registry);
     if (isTraced) traceCommands(client);
   });
+  try {
+    return await wire({ config, logger, secrets, metrics, store });
+  } catch (error) {
+    // It would keep the process alive, and an embedded database closed to others.
+    await store.close();
+    throw error;
+  }
+}
+
+interface Opened extends Pick<Deps, "config" | "logger" | "metrics" | "store"> {
+  readonly secrets: Secrets;
+}
+
+/** Makes everything else from what has been opened. */
+async function wire({ config, logger, secrets, metrics, store }: Opened): Promise<Deps> {
   metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
   const auth = await makeAuth(config, secrets, store, metrics, logger);
   const files = makeFileParts(config, store, logger);

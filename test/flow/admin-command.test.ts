@@ -1,13 +1,16 @@
 // `npm run admin`: whoever has the database, and has lost the password of its root admin, gets a new one.
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
-import { fileOf } from "../support/run-state.js";
+import { fileOf, projectRoot } from "../support/run-state.js";
 import { ADMIN, type Stack, startService, startStack } from "../support/stack.js";
 import { until } from "../support/wait.js";
 
@@ -87,6 +90,35 @@ describe("a new password for the root admin", () => {
     const { code, errors } = await admin(["--help"]);
     expect([code, errors]).toEqual([2, expect.stringContaining("usage: npm run admin")]);
   });
+});
+
+it("ends when the secret is another one, and says so", async () => {
+  const { code, errors } = await admin([], { ENCRYPTION_KEY: randomBytes(32).toString("hex") });
+  expect([code, errors]).toEqual([1, expect.stringMatching(/^The signing keys .* can't be decrypted;.*\n$/)]);
+});
+
+it.each(["SIGTERM", "SIGINT"] as const)("takes the process with the database along on %s", async (signal) => {
+  const silent = createServer((socket) => void socket.resume()).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const address = silent.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const patient = "serverSelectionTimeoutMS=600000&connectTimeoutMS=600000";
+  const script = spawn(process.execPath, [join(projectRoot, "scripts/admin.mjs")], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: stack.dataDir,
+      MONGODB_URL: `mongodb://127.0.0.1:${port}/x?${patient}`,
+    },
+    stdio: "ignore",
+  });
+  const ended = once(script, "close");
+  const [connection] = await once(silent, "connection");
+  const closed = once(connection, "close");
+  script.kill(signal);
+  expect(await ended).toEqual([1, null]);
+  await closed;
+  silent.close();
 });
 
 it("the embedded database is opened while no service runs, and else it is said what to do", async () => {

@@ -1,5 +1,6 @@
 // Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,9 +85,14 @@ async function startAnd<Result>(look: (admin: Api) => Promise<Result>): Promise<
 
 const tables = async (admin: Api) => (await admin.get("/svc_table", { sort: "name", limit: "0" })).body.data;
 
-async function command(...words: string[]): Promise<{ code: number | null; output: string; errors: string }> {
+const command = (...words: string[]) => commandWith({}, ...words);
+
+async function commandWith(
+  settings: Readonly<Record<string, string>>,
+  ...words: string[]
+): Promise<{ code: number | null; output: string; errors: string }> {
   const child = spawn(process.execPath, [fileOf("@portico/data-service/schema-main"), ...words], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env() },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env(), ...settings },
   });
   const [output, errors, code] = await Promise.all([
     text(child.stdout),
@@ -345,6 +351,11 @@ describe("npm run schema", () => {
     const names = JSON.parse(await readFile(file, "utf8")).tables.map(({ name }: { name: string }) => name);
     expect(names.toSorted()).toEqual(["authors", "books", "shelves"]);
     expect((await admin.post("/shelves", { row: 1 })).status).toBe(201);
+    const other = await commandWith({ ENCRYPTION_KEY: randomBytes(32).toString("hex") }, "pull", file);
+    expect([other.code, other.errors]).toEqual([
+      1,
+      expect.stringMatching(/^The signing keys .* can't be decrypted;.*\n$/),
+    ]);
     mongodbUrl = freshDatabase();
   }, 60_000);
 });

@@ -151,13 +151,16 @@ function tooOld(client: MongoClient): ConfigError {
   ]);
 }
 
-function connectionProblem(client: MongoClient, error: unknown): ConfigError {
+/** Nobody answers there, or not to this user. */
+export class NoConnection extends ConfigError {}
+
+function connectionProblem(client: MongoClient, error: unknown): NoConnection {
   const hosts = hostsOf(client);
   const isRefusal = error instanceof MongoServerError && AUTHENTICATION_FAILED.includes(Number(error.code));
   const problem = isRefusal
     ? `MongoDB at ${hosts} refuses the user or password in MONGODB_URL.`
     : `No MongoDB answers at ${hosts} (${messageOf(error)}): start it, or correct MONGODB_URL.`;
-  const refusal = new ConfigError([problem]);
+  const refusal = new NoConnection([problem]);
   refusal.cause = error;
   return refusal;
 }
