@@ -129,7 +129,7 @@ function makeClient(url: string, options: MongoClientOptions): MongoClient {
   try {
     return new MongoClient(url, optionsFor(url, options));
   } catch (error) {
-    // The driver's sentence names the option, never the address with its password.
+    // The driver's sentence names the option, and of an address that could be divided never the password.
     throw new ConfigError([`MONGODB_URL can't be used: ${messageOf(error)}.`]);
   }
 }

@@ -19,6 +19,7 @@ describe("parseStoreAddress", () => {
       "mongodb://%2Ftmp%2Fx.sock/t?a=b",
       { kind: "server", url: "mongodb://%2Ftmp%2Fx.sock/t?a=b", database: "t" },
     ],
+    ["mongodb://u@[::1]:1/t?a=@", { kind: "server", url: "mongodb://u@[::1]:1/t?a=@", database: "t" }],
   ])("reads %s", (url, address) => {
     expect(parseStoreAddress(url)).toEqual(address);
   });
@@ -31,6 +32,22 @@ describe("parseStoreAddress", () => {
     "mongodb_embedded://%",
   ])("refuses %s", (url) => {
     expect(() => parseStoreAddress(url)).toThrow("MONGODB_URL must read mongodb_embedded://{folder}");
+  });
+});
+
+describe("an address whose password is not encoded", () => {
+  it.each([
+    "mongodb://user:p@ss:wo/rd@127.0.0.1:1/portico",
+    "mongodb://user:p@ss/word@127.0.0.1/portico",
+    "mongodb+srv://user:p@ss@db.example.com",
+    "mongodb://user:p@ss#word@127.0.0.1",
+    "mongodb://user:password",
+  ])("is refused before the driver sees it, and none of it is said: %s", (url) => {
+    const remedy = "encode @ : / in user and password, as %40 %3A %2F.";
+    const form = "mongodb://{user}:{password}@{host}:{port}/{database}";
+    expect(() => parseStoreAddress(url)).toThrow(
+      expect.objectContaining({ message: `MONGODB_URL must read ${form}: ${remedy}` }),
+    );
   });
 });
 

@@ -9,13 +9,17 @@ export type StoreAddress =
   | { kind: "embedded"; directory: string; database: string }
   | { kind: "server"; url: string; database: string };
 
+/** `[user[:password]@]hosts[/database][?options]`, divided as the driver does. */
+const SERVER = /^mongodb(?:\+srv)?:\/\/(?:[^:@]*(?::[^@]*)?@)?([^/?@]*)(?:\/[^?@]*)?(?:\?.*)?$/;
+const HOST = /^(?:\[[^\]]*\]|[^:[\]#]*)(?::\d{1,5})?$/;
+
 /**
  * Reads `mongodb_embedded://{directory}[?db=name]` (percent-encoded, relative or absolute) or a driver's address.
- * @throws ConfigError when an embedded address names no directory or carries anything but `db`
+ * @throws ConfigError when an embedded address names no directory or carries anything but `db`, or another can't be divided
  */
 export function parseStoreAddress(mongodbUrl: string): StoreAddress {
   const embedded = /^mongodb_embedded:\/\/([^?#]*)(?:\?([^#]*))?(#.*)?$/.exec(mongodbUrl);
-  if (embedded === null) return { kind: "server", url: mongodbUrl, database: databaseOf(mongodbUrl) };
+  if (embedded === null) return serverAddress(mongodbUrl);
   const [, path = "", query = "", fragment] = embedded;
   const directory = decode(path);
   const parameters = new URLSearchParams(query);
@@ -27,6 +31,17 @@ export function parseStoreAddress(mongodbUrl: string): StoreAddress {
     ]);
   }
   return { kind: "embedded", directory, database };
+}
+
+/** The driver would take part of a password that is not encoded for a host, and quote it. */
+function serverAddress(url: string): StoreAddress {
+  const hosts = SERVER.exec(url)?.[1]?.split(",") ?? [];
+  if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
+    throw new ConfigError([
+      "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode @ : / in user and password, as %40 %3A %2F.",
+    ]);
+  }
+  return { kind: "server", url, database: databaseOf(url) };
 }
 
 /** Where the data is, for whoever starts the service; a server's address may hold a password. */
