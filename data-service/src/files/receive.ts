@@ -72,6 +72,8 @@ export async function receive(
     storage,
     limits: { ...LIMITS, fileSize: deps.uploadMaxBytes },
     defParamCharset: "utf8",
+    // `safeFileName` takes the last part. Multer's own makes nothing of "..", and drops a file without a name.
+    preservePath: true,
   }).single("file");
   try {
     await new Promise<void>((resolve, reject) => {

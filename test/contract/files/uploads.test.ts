@@ -70,6 +70,13 @@ describe("POST /svc_file", () => {
     ]);
   });
 
+  test.each([".", "..", "a/", "a\\.."])("calls what is named %j, which is no name, file", async (name) => {
+    const record = await uploaded(ann, "x", name);
+    expect([record.filename, record.filesize]).toEqual(["file", 1]);
+    const replaced = await ann.send("PATCH", `/svc_file/${record.id}`, { body: fileForm("xy", name) });
+    expect([replaced.status, replaced.body.data[0].filename]).toEqual([200, "file"]);
+  });
+
   test("keeps the bytes as they are", async () => {
     const bytes = randomBytes(700_001);
     const { id } = await uploaded(ann, bytes, "noise.bin", { isPublic: "true" });
@@ -103,6 +110,7 @@ describe("what an upload refuses", () => {
 
   test.each([
     ["no file", form(["title", "t"]), ["file: is required"]],
+    ["a form in which none was chosen", form(["file", new Blob([]), ""]), ["file: is required"]],
     ["a file as text", form(["file", "x"]), ['file: must be a file, with filename="…" in its head']],
     ["two files", form(["file", file, "a"], ["file", file, "b"]), ["file: must be sent once"]],
     ["a file elsewhere", form(["picture", file, "a"]), ['picture: the one file goes into the part "file"']],
