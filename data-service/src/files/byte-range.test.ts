@@ -1,6 +1,6 @@
 // Which part of a file a request is given (RFC 9110, section 14).
 import { describe, expect, it } from "@jest/globals";
-import { chooseRange, isOutdated } from "./byte-range.js";
+import { chooseRange, failedCondition } from "./byte-range.js";
 
 const VALIDATORS = { etag: '"abc"', lastModified: new Date("2026-01-02T03:04:05.678Z") };
 const choose = (range?: string, condition?: string, size = 100) =>
@@ -51,19 +51,19 @@ describe("chooseRange", () => {
   });
 });
 
-describe("isOutdated", () => {
+describe("failedCondition", () => {
   it.each([
-    [{}, false],
-    [{ "if-match": '"abc"' }, false],
-    [{ "if-match": '"x", "abc"' }, false],
-    [{ "if-match": "*" }, false],
-    [{ "if-match": '"x"' }, true],
-    [{ "if-match": 'W/"abc"' }, true],
-    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:05 GMT" }, false],
-    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, true],
-    [{ "if-unmodified-since": "some time" }, false],
-    [{ "if-match": '"abc"', "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, false],
-  ])("by %j: %p", (headers, outdated) => {
-    expect(isOutdated(headers, VALIDATORS)).toBe(outdated);
+    [{}, undefined],
+    [{ "if-match": '"abc"' }, undefined],
+    [{ "if-match": '"x", "abc"' }, undefined],
+    [{ "if-match": "*" }, undefined],
+    [{ "if-match": '"x"' }, "If-Match"],
+    [{ "if-match": 'W/"abc"' }, "If-Match"],
+    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:05 GMT" }, undefined],
+    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, "If-Unmodified-Since"],
+    [{ "if-unmodified-since": "some time" }, undefined],
+    [{ "if-match": '"abc"', "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, undefined],
+  ])("of %j is %p", (headers, failed) => {
+    expect(failedCondition(headers, VALIDATORS)).toBe(failed);
   });
 });

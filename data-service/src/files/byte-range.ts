@@ -26,14 +26,21 @@ export interface RangeHeaders {
 }
 
 /**
- * Does the client ask for other content than there is now? Checked before all other conditions (RFC 9110, section 13.2.2);
- * weak tags match nothing, and If-Unmodified-Since counts only without If-Match.
+ * Checked before all other conditions (RFC 9110, section 13.2.2); weak tags match nothing, and If-Unmodified-Since counts only
+ * without If-Match.
+ * @returns the header that asks for other content than there is now
  */
-export function isOutdated(headers: MatchHeaders, { etag, lastModified }: Validators): boolean {
+export function failedCondition(
+  headers: MatchHeaders,
+  { etag, lastModified }: Validators,
+): "If-Match" | "If-Unmodified-Since" | undefined {
   const { "if-match": tags, "if-unmodified-since": since } = headers;
-  if (tags !== undefined) return tags.trim() !== "*" && !tags.split(",").some((tag) => tag.trim() === etag);
+  if (tags !== undefined) {
+    const isMatch = tags.trim() === "*" || tags.split(",").some((tag) => tag.trim() === etag);
+    return isMatch ? undefined : "If-Match";
+  }
   const time = Date.parse(since ?? "");
-  return !Number.isNaN(time) && wholeSeconds(lastModified) > time;
+  return !Number.isNaN(time) && wholeSeconds(lastModified) > time ? "If-Unmodified-Since" : undefined;
 }
 
 /** A request for several ranges, or for one that can't be read, is answered with the whole; a server may do so. */

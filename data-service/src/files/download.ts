@@ -6,7 +6,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Request, Response } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { searchOf } from "../http/request-parts.js";
-import { type ByteRange, chooseRange, isOutdated } from "./byte-range.js";
+import { type ByteRange, chooseRange, failedCondition } from "./byte-range.js";
 import { contentHeaders } from "./content-policy.js";
 import type { FileDeps } from "./deps.js";
 import { type Asset, findAsset } from "./find-asset.js";
@@ -68,8 +68,9 @@ async function answer(
   const meant = meantContent(deps, asset, transform, request.method === "HEAD");
   const { etag, mimetype } = meant;
   const validators = { etag, lastModified: asset.at };
-  if (isOutdated(request.headers, validators))
-    throw new AppError("PRECONDITION_FAILED", "The file has other content now; ask without If-Match.");
+  const failed = failedCondition(request.headers, validators);
+  if (failed !== undefined)
+    throw new AppError("PRECONDITION_FAILED", `The file has other content now; ask without ${failed}.`);
   const headers = {
     ...contentHeaders({ ...asset, mimetype }, asAttachment),
     ETag: etag,

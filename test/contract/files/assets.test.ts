@@ -248,6 +248,15 @@ describe("parts of a file", () => {
     expect((await get(path, { "If-Match": `"old", ${etag}`, Range: "bytes=0-9" })).status).toBe(206);
   });
 
+  test.each([
+    ["If-Match", '"old"'],
+    ["If-Unmodified-Since", "Mon, 01 Jan 2024 00:00:00 GMT"],
+  ])("412 names the condition that failed: %s", async (name, value) => {
+    const { status, bytes: body } = await get(path, { [name]: value });
+    const message = `The file has other content now; ask without ${name}.`;
+    expect([status, JSON.parse(body.toString()).message]).toEqual([412, message]);
+  });
+
   test("HEAD has the headers of the whole and no body; only GET knows parts", async () => {
     const whole = await get(path, {}, "HEAD");
     expect([whole.status, whole.headers.get("content-length"), whole.bytes.length]).toEqual([
