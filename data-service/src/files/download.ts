@@ -16,7 +16,7 @@ import {
   type Transform,
   variantName,
 } from "./image-parameters.js";
-import { findVariant, meantBy, mimetypeOf, requireTransformable, variantOf } from "./variants.js";
+import { findVariant, meantBy, mimetypeOf, nameOf, requireTransformable, variantOf } from "./variants.js";
 
 const MOST_LISTENERS = 20;
 
@@ -29,6 +29,7 @@ interface Content {
 
 /** What is known about the bytes before anything is looked for or made. */
 interface Meant {
+  readonly filename: string;
   readonly mimetype: string;
   readonly etag: string;
   find(): Promise<Content>;
@@ -66,13 +67,13 @@ async function answer(
   response: Response,
 ): Promise<void> {
   const meant = meantContent(deps, asset, transform, request.method === "HEAD");
-  const { etag, mimetype } = meant;
+  const { etag, filename, mimetype } = meant;
   const validators = { etag, lastModified: asset.at };
   const failed = failedCondition(request.headers, validators);
   if (failed !== undefined)
     throw new AppError("PRECONDITION_FAILED", `The file has other content now; ask without ${failed}.`);
   const headers = {
-    ...contentHeaders({ ...asset, mimetype }, asAttachment),
+    ...contentHeaders({ ...asset, filename, mimetype }, asAttachment),
     ETag: etag,
     "Last-Modified": asset.at.toUTCString(),
     "Accept-Ranges": "bytes",
@@ -99,15 +100,16 @@ async function answer(
 /** @throws AppError 400 for a picture that can't be made */
 function meantContent(
   deps: FileDeps,
-  { key, mimetype, filesize: size }: Asset,
+  { key, filename, mimetype, filesize: size }: Asset,
   asked: Transform | undefined,
   isHead: boolean,
 ): Meant {
-  if (asked === undefined) return { mimetype, etag: `"${key}"`, find: async () => ({ key, size }) };
+  if (asked === undefined) return { filename, mimetype, etag: `"${key}"`, find: async () => ({ key, size }) };
   const source = { key, mimetype, size };
   requireTransformable(source);
   const wish = meantBy(asked, source);
   return {
+    filename: nameOf(wish, { filename, mimetype }),
     mimetype: mimetypeOf(wish, source),
     etag: `"${key}-${variantName(wish)}"`,
     // Nothing is made for a HEAD: its answer may leave out the length (RFC 9110, section 9.3.2).

@@ -1,7 +1,7 @@
 // A client's name for a file -> the one that is kept.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { safeFileName } from "./file-name.js";
+import { safeFileName, withEnding } from "./file-name.js";
 
 describe("safeFileName", () => {
   it.each([
@@ -54,5 +54,17 @@ describe("safeFileName", () => {
         return isSafe && safeFileName(name) === name;
       }),
     );
+  });
+});
+
+describe("withEnding", () => {
+  it.each([
+    ["photo.png", "photo.webp"],
+    ["a.b.png", "a.b.webp"],
+    ["photo", "photo.webp"],
+    ["on 1.5. at noon", "on 1.5. at noon.webp"],
+    [`${"a".repeat(251)}.png`, `${"a".repeat(250)}.webp`],
+  ])("of %j is %j", (name, other) => {
+    expect(withEnding(name, "webp")).toBe(other);
   });
 });

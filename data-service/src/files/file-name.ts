@@ -5,6 +5,7 @@ const MAX_BYTES = 255;
 /** For each end: 255 bytes may be composed of this many characters. */
 const MAX_LOOKED_AT = 4 * MAX_BYTES;
 const NAMELESS = "file";
+const ENDING = /\.[\w-]{1,16}$/;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
@@ -17,6 +18,11 @@ export function safeFileName(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? "";
   const clean = trimmed(withinReach(last).toWellFormed().normalize("NFC").replaceAll(FORBIDDEN, "_"));
   return clean === "" ? NAMELESS : shortened(clean);
+}
+
+/** Of the same file in another format. @param name a safe one */
+export function withEnding(name: string, ending: string): string {
+  return shortened(`${name.replace(ENDING, "")}.${ending}`);
 }
 
 /**
@@ -36,7 +42,7 @@ function trimmed(name: string): string {
 
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
-  const extension = /\.[\w-]{1,16}$/.exec(name)?.[0] ?? "";
+  const extension = ENDING.exec(name)?.[0] ?? "";
   let left = MAX_BYTES - Buffer.byteLength(extension);
   let stem = "";
   // By code points: half a character would not survive UTF-8.

@@ -5,6 +5,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Variant } from "../mongo/content-ledger.js";
 import { contentBytes } from "./content-bytes.js";
 import type { FileDeps } from "./deps.js";
+import { withEnding } from "./file-name.js";
 import { type Transform, variantName } from "./image-parameters.js";
 import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
 
@@ -26,6 +27,14 @@ export function meantBy(wish: Transform, source: Pick<Source, "mimetype">): Tran
 /** What the picture will be. */
 export function mimetypeOf({ format }: Transform, { mimetype }: Pick<Source, "mimetype">): string {
   return format === undefined ? mimetype : `image/${format}`;
+}
+
+/** How the picture is called: as the file, with the ending of its format where that is another. */
+export function nameOf(
+  { format }: Transform,
+  { filename, mimetype }: Pick<Source, "mimetype"> & { readonly filename: string },
+): string {
+  return format === undefined || mimetype === `image/${format}` ? filename : withEnding(filename, format);
 }
 
 /** Requests for the same picture at the same time make it only once. */

@@ -340,6 +340,15 @@ describe("pictures", () => {
     expect(opaque).toBe(format === "jpeg" ? 500 * 500 : 400 * 200);
   });
 
+  test.each([
+    ["format=webp", "inline; filename=p.webp"],
+    ["format=png&download=true", "attachment; filename=p.png"],
+    ["format=jpeg&download=true", "attachment; filename=p.jpg"],
+    ["width=40&download=true", "attachment; filename=p.jpg"],
+  ])("%s is saved under the ending of what it is: %s", async (query, disposition) => {
+    expect((await get(`${path}?${query}`)).headers.get("content-disposition")).toBe(disposition);
+  });
+
   test("quality leaves a PNG its colours", async () => {
     const { bytes } = await get(`${path}?width=40&format=png&quality=50`);
     expect((await sharp(bytes).metadata()).isPalette).toBe(false);
