@@ -35,6 +35,15 @@ describe("sniff", () => {
     },
   );
 
+  it.each([
+    ["plain text", "hällo", "text/plain; charset=utf-16le", "text/plain; charset=utf-16be"],
+    ["a page", "<!doctype html>", "text/html", "text/html"],
+    ["XML", '<?xml version="1.0"?><a/>', "application/xml", "application/xml"],
+  ])("tells in which order the bytes of UTF-16 are: %s", async (_what, text, little, big) => {
+    const bytes = Buffer.from(`\ufeff${text}`, "utf16le");
+    expect([await sniff(bytes), await sniff(Buffer.from(bytes).swap16())]).toEqual([little, big]);
+  });
+
   it("reads UTF-16 by its mark, and a character that the end has cut off", async () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("<script>", "utf16le")]);
     expect(await sniff(utf16)).toBe("text/html");

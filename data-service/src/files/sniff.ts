@@ -23,7 +23,7 @@ const MARKUP_INSIDE = /<(?:[\w.-]+:)?(?:script|html|svg|iframe|body)[\s>/]/i;
 export async function sniff(head: Buffer): Promise<string> {
   if (head.length === 0) return UNKNOWN_TYPE;
   // file-type takes the mark of UTF-16 for sound.
-  const marked = isUtf16(head) ? textType(head) : undefined;
+  const marked = utf16Of(head) === undefined ? undefined : textType(head);
   if (marked !== undefined) return marked;
   const found = await fileTypeFromBuffer(head);
   if (found === undefined || isXml(found.mime)) return textType(head) ?? found?.mime ?? UNKNOWN_TYPE;
@@ -32,28 +32,31 @@ export async function sniff(head: Buffer): Promise<string> {
   return twofold ? UNKNOWN_TYPE : mime;
 }
 
-function isUtf16(head: Buffer): boolean {
-  return head[0] === 0xff && head[1] === 0xfe;
+/** By its mark. */
+function utf16Of(head: Buffer): "utf-16le" | "utf-16be" | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return "utf-16le";
+  return head[0] === 0xfe && head[1] === 0xff ? "utf-16be" : undefined;
 }
 
 function isXml(mime: string): boolean {
   return mime.endsWith("xml");
 }
 
-/** The type of a text by its beginning; undefined when it is not text. */
+/** The type of a text by its beginning, with the charset of plain text that is not UTF-8; undefined when it is not text. */
 function textType(head: Buffer): string | undefined {
   const text = asText(head);
   if (text === undefined) return undefined;
   if (/^<svg[\s>]/i.test(text.replace(PROLOG, ""))) return "image/svg+xml";
   if (!/^\s*<\?xml/.test(text) && HTML.test(text)) return "text/html";
-  return XML.test(text) ? "application/xml" : "text/plain";
+  if (XML.test(text)) return "application/xml";
+  const utf16 = utf16Of(head);
+  return utf16 === undefined ? "text/plain" : `text/plain; charset=${utf16}`;
 }
 
 /** UTF-8 without control characters; the last character may be cut off. UTF-16 is recognised by its mark. */
 function asText(head: Buffer): string | undefined {
-  const encoding = isUtf16(head) ? "utf-16le" : "utf-8";
   try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(head, { stream: true });
+    const text = new TextDecoder(utf16Of(head) ?? "utf-8", { fatal: true }).decode(head, { stream: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
     return /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text) ? undefined : text;
   } catch {

@@ -138,6 +138,8 @@ describe("headers", () => {
     ["an svg", '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
     ["xml", '<?xml version="1.0"?><a/>', "application/xml"],
     ["a script", "alert(1)", "text/plain; charset=utf-8"],
+    ["UTF-16", "\xff\xfeh\x00i\x00", "text/plain; charset=utf-16le"],
+    ["UTF-16, high bytes first", "\xfe\xff\x00h\x00i", "text/plain; charset=utf-16be"],
     [
       "a picture with markup inside",
       "\xff\xd8\xff\xe0\x00\x10JFIF<script>alert(1)</script>",
