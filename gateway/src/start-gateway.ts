@@ -5,6 +5,7 @@ import { startTracing } from "@portico/shared/tracing";
 import { makeApp, makeMetricsApp } from "./app.js";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
+import { isLoopback } from "./secure-address.js";
 
 /** @throws ConfigError when a port is taken */
 export async function startGateway(config: Config): Promise<Service> {
@@ -17,7 +18,12 @@ export async function startGateway(config: Config): Promise<Service> {
   const metrics = await listenForMetrics(config, deps);
   const { url, stop } = await listen(
     app,
-    { host: config.host, port: config.port, portVariable: "PORT" },
+    {
+      host: config.host,
+      port: config.port,
+      portVariable: "PORT",
+      beside: { METRICS_PORT: config.metricsPort, DATA_SERVICE_PORT: dataServicePort(config) },
+    },
     { bodyTimeouts: config.limits.bodyTimeouts },
   ).catch(async (error: unknown) => {
     await metrics?.stop();
@@ -42,8 +48,17 @@ export async function startGateway(config: Config): Promise<Service> {
 /** A separate port: the public one must never show metrics, whatever is in front of it. */
 async function listenForMetrics(config: Config, deps: Deps): Promise<RunningServer | undefined> {
   if (config.metricsPort === undefined || deps.metrics === undefined) return undefined;
-  const where = { host: config.metricsHost, port: config.metricsPort, portVariable: "METRICS_PORT" };
-  const server = await listen(makeMetricsApp(deps.metrics, deps.logger), where);
+  const server = await listen(makeMetricsApp(deps.metrics, deps.logger), {
+    host: config.metricsHost,
+    port: config.metricsPort,
+    portVariable: "METRICS_PORT",
+    beside: { DATA_SERVICE_PORT: dataServicePort(config) },
+  });
   deps.logger.info({ metricsUrl: `${server.url}/metrics` }, "metrics are shown");
   return server;
+}
+
+/** Undefined for a data service on another machine. */
+function dataServicePort({ dataServiceUrl }: Config): number | undefined {
+  return isLoopback(dataServiceUrl) ? Number(new URL(dataServiceUrl).port) : undefined;
 }

@@ -46,6 +46,15 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
+export interface Where {
+  readonly host: string;
+  readonly port: number;
+  /** The setting that names the port. */
+  readonly portVariable: string;
+  /** The ports of what runs beside it, by their settings: where it is one of these, no other program has to be stopped. */
+  readonly beside?: Readonly<Record<string, number | undefined>>;
+}
+
 /**
  * Listens and resolves once connections are taken.
  * @param options what differs from the defaults
@@ -53,7 +62,7 @@ export interface RunningServer {
  */
 export async function listen(
   app: Express,
-  where: { host: string; port: number; portVariable: string },
+  where: Where,
   {
     bodyTimeouts = BODY_TIMEOUTS,
     stopTimeoutMs = STOP_TIMEOUT_MS,
@@ -142,15 +151,15 @@ export function withoutBodyDeadline(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
 
-function listenProblem(
-  error: NodeJS.ErrnoException,
-  where: { host: string; port: number; portVariable: string },
-): Error {
-  const { host, port, portVariable } = where;
+function listenProblem(error: NodeJS.ErrnoException, where: Where): Error {
+  const { host, port, portVariable, beside = {} } = where;
   if (error.code === "EADDRINUSE") {
-    return new ConfigError([
-      `Port ${port} on ${host} is in use; stop the other program or set ${portVariable}.`,
-    ]);
+    const other = Object.keys(beside).find((name) => beside[name] === port);
+    const remedy =
+      other === undefined
+        ? `; stop the other program or set ${portVariable}`
+        : `: ${portVariable} and ${other} name the same one; give each its own`;
+    return new ConfigError([`Port ${port} on ${host} is in use${remedy}.`]);
   }
   if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
     return new ConfigError([

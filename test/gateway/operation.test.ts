@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { freePort } from "../support/free-port.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, type Rig, readError, startRig } from "./support/rig.js";
 import { accessToken } from "./support/tokens.js";
@@ -209,6 +210,21 @@ describe("the process", () => {
     const run = runGateway({ PORT: new URL(upstream.url).port });
     expect(await run.ended).toBe(1);
     expect(run.output().trim()).toMatch(/^Port \d+ on 127\.0\.0\.1 is in use; .* PORT\.$/);
+  });
+
+  it("says which of its own settings name the same port", async () => {
+    upstream = await startUpstream();
+    const [taken, free] = [new URL(upstream.url).port, String(await freePort())];
+    const said = async (env: Record<string, string>): Promise<string> => {
+      const run = runGateway({ DATA_SERVICE_URL: String(upstream?.url), PORT: "0", ...env });
+      expect(await run.ended).toBe(1);
+      return run.output().trim().split("\n").at(-1) ?? "";
+    };
+    const same = (port: string, first: string, second: string) =>
+      `Port ${port} on 127.0.0.1 is in use: ${first} and ${second} name the same one; give each its own.`;
+    expect(await said({ PORT: taken })).toBe(same(taken, "PORT", "DATA_SERVICE_PORT"));
+    expect(await said({ METRICS_PORT: taken })).toBe(same(taken, "METRICS_PORT", "DATA_SERVICE_PORT"));
+    expect(await said({ PORT: free, METRICS_PORT: free })).toBe(same(free, "PORT", "METRICS_PORT"));
   });
 });
 
