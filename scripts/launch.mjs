@@ -1,5 +1,7 @@
 // Runs the services as one program: has them act in order, passes signals on, ends with the first that ends.
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { banner, firstAdmin } from "./banner.mjs";
@@ -60,9 +62,10 @@ export function loadSettings(file = join(ROOT, ".env")) {
 export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS }) {
   // While all was installed and built, which nothing interrupts.
   if (isOrphan()) return 1;
+  requireLogFormat(env);
+  const childEnv = await withAddress(env);
   const running = [];
   const signals = listenForSignals(running);
-  const childEnv = withAddress(env);
   const addresses = {};
   try {
     for (const service of services) {
@@ -91,10 +94,29 @@ function toldBy(running) {
   return running.flatMap(({ messages }) => messages);
 }
 
-/** Cookies are tied to the address, so another port must be part of it: one variable shall be enough. */
-function withAddress(env) {
-  const port = Number(env.PORT ?? "");
-  return env.APP_URL || !(port > 0) ? { ...env } : { ...env, APP_URL: `http://localhost:${port}` };
+/** The services know nothing of it: their logs are JSON. */
+function requireLogFormat({ LOG_FORMAT }) {
+  if (LOG_FORMAT && LOG_FORMAT !== "json")
+    throw new SetupError(`LOG_FORMAT must be json, or not set, not "${LOG_FORMAT}".`);
+}
+
+/**
+ * Cookies are tied to the address, so another port must be part of it: one variable shall be enough. For 0 a free port is
+ * chosen here, because the gateway needs to know its address before it has one.
+ */
+async function withAddress(env) {
+  const chosen = env.PORT === "0" && !env.APP_URL ? String(await freePort()) : env.PORT;
+  const port = Number(chosen ?? "");
+  if (env.APP_URL || !(port > 0)) return { ...env };
+  return { ...env, PORT: chosen, APP_URL: `http://localhost:${port}` };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  await once(server.close(), "close");
+  return port;
 }
 
 async function finish(event, running, stopTimeoutMs) {

@@ -11,7 +11,9 @@ import express from "express";
 import { projectRoot } from "../support/run-state.js";
 import { until } from "../support/wait.js";
 
-const LAUNCHER = pathToFileURL(join(projectRoot, "scripts/launch.mjs")).href;
+const [LAUNCHER, SETUP] = ["launch.mjs", "setup.mjs"].map(
+  (name) => pathToFileURL(join(projectRoot, "scripts", name)).href,
+);
 
 /** A service's life in one line each; `note` writes to a shared file, so that order shows. */
 const NOTE = `
@@ -259,6 +261,33 @@ describe("the launcher", () => {
   });
 });
 
+describe("a setting of npm start itself", () => {
+  it("chooses a free port for PORT=0, and says where that is", async () => {
+    const run = await launch(READY, `${READY} note(process.env.PORT + " " + process.env.APP_URL);`, {
+      env: { PORT: "0" },
+    });
+    await until(run.out, (text) => text.includes("Ctrl-C"));
+    const [, port = ""] = /Portico is running at http:\/\/localhost:(\d+)\n/.exec(run.out()) ?? [];
+    expect(Number(port)).toBeGreaterThan(1023);
+    expect(port).not.toBe("3000");
+    run.launcher.kill("SIGTERM");
+    await run.code;
+    expect(await notes()).toContain(`${port} http://localhost:${port}`);
+  });
+
+  it("is refused in one line where it makes no sense: LOG_FORMAT", async () => {
+    const run = await launch(READY, READY, { env: { LOG_FORMAT: "pretty" } });
+    expect([await run.code, run.errors()]).toEqual([
+      1,
+      'LOG_FORMAT must be json, or not set, not "pretty".\n',
+    ]);
+    expect(await notes()).toEqual([]);
+    const known = await launch(READY, REFUSES, { env: { LOG_FORMAT: "json" } });
+    await known.code;
+    expect(known.errors()).not.toContain("LOG_FORMAT");
+  });
+});
+
 describe("the data service that npm start runs", () => {
   it("believes what this machine says of its clients, and nobody else", async () => {
     const main = await script(
@@ -300,9 +329,10 @@ async function launch(
   const main = await script(
     "main",
     `import { launch } from ${JSON.stringify(LAUNCHER)};
+     import { runScript } from ${JSON.stringify(SETUP)};
      Object.defineProperty(process, "platform", { value: ${JSON.stringify(options.platform ?? process.platform)} });
-     process.exitCode = await launch({ services: ${JSON.stringify(services)}, env: process.env,
-       stopTimeoutMs: ${options.stopTimeoutMs} });`,
+     await runScript(() => launch({ services: ${JSON.stringify(services)}, env: process.env,
+       stopTimeoutMs: ${options.stopTimeoutMs} }));`,
   );
   const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), ...options.env };
   const launcher = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
