@@ -1,6 +1,6 @@
 // `npm run data -- import|export`: files of records, to and from a running service.
-import { createReadStream, createWriteStream } from "node:fs";
-import { access, rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { access, open, rename, rm } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -144,7 +144,26 @@ function explain({ message, error: { details } }, table) {
   }
 }
 
-async function exportTable({ table, file, query }) {
+async function exportTable({ file, ...call }) {
+  if (file === undefined) return receive(call, () => process.stdout);
+  const refuse = (error) => {
+    throw new SetupError(`${file} can't be written (${error.code}).`);
+  };
+  // What is cut off must not look like a whole file.
+  const part = `${file}.part`;
+  const handle = await open(part, "w").catch(refuse);
+  try {
+    const code = await receive(call, () => handle.createWriteStream());
+    if (code === 0) await rename(part, file).catch(refuse);
+    return code;
+  } finally {
+    await handle.close();
+    await rm(part, { force: true });
+  }
+}
+
+/** @param {() => import("node:stream").Writable} into opened when records come @returns the exit code */
+async function receive({ table, query }, into) {
   const headers = await signIn();
   const answer = await ask(`/${encodeURIComponent(table)}`, query, { headers });
   if (!answer.ok) {
@@ -153,16 +172,10 @@ async function exportTable({ table, file, query }) {
   }
   const progress = showProgress("received");
   const source = Readable.fromWeb(answer.body).on("data", progress.count);
-  // What is cut off must not look like a whole file.
-  const part = `${file}.part`;
+  const target = into();
   try {
-    if (file === undefined) await pipeline(source, process.stdout, { end: false });
-    else {
-      await pipeline(source, createWriteStream(part));
-      await rename(part, file);
-    }
+    await pipeline(source, target, { end: target !== process.stdout });
   } catch (error) {
-    if (file !== undefined) await rm(part, { force: true });
     throw new SetupError(`The export was cut off: ${reason(error)}.`);
   } finally {
     progress.stop();

@@ -201,6 +201,18 @@ describe("export", () => {
     expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
+  it("looks whether the file can be written before it asks for anything", async () => {
+    const { code, errors } = await data(["export", table, "no/such/folder/out.csv"]);
+    expect([code, errors]).toEqual([1, "no/such/folder/out.csv can't be written (ENOENT).\n"]);
+  });
+
+  it("leaves the file as it is when the export is refused", async () => {
+    const file = await given("kept.csv", "before");
+    expect((await data(["export", "nothing", file])).code).toBe(1);
+    expect(await readFile(join(folder, file), "utf8")).toBe("before");
+    expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
   it("gives what import takes", async () => {
     const file = `${table}.csv`;
     await data(["export", table, file]);
