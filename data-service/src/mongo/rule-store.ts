@@ -7,8 +7,9 @@ import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { same } from "../catalog/canonical.js";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
-import { type RuleText, type StoredRule, textOf } from "../permission/follow-names.js";
-import type { FormerRule, RuleState } from "../permission/follow-rule.js";
+import type { RuleText, StoredRule } from "../permission/follow-names.js";
+import type { Loss, RuleState } from "../permission/follow-rule.js";
+import type { Meant } from "../permission/meant.js";
 import { ACTIONS, type Action, type Rule, type RuleSet, type Withheld } from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
 import type { Document } from "../query/lower/document.js";
@@ -25,10 +26,21 @@ interface RuleDocument {
   check?: Json;
   isEnabled: boolean;
   updatedAt: Date;
-  /** What a change of tables has changed in it, so that undoing the change restores it. */
-  _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean }; meaning?: string };
+  /** What changes of tables have done to it, so that undoing them restores it; of no account once somebody has written it. */
+  _followed?: FollowedNote;
   /** Stays, whatever is written to the rule. */
   _withheld?: Withheld;
+}
+
+interface FollowedNote {
+  /** The last change that it followed. */
+  change: string;
+  at: Date;
+  losses?: Loss[];
+  meant?: Meant;
+  /** Earlier versions noted no losses, only the rule as it was before the last change. */
+  former?: { isEnabled: boolean };
+  meaning?: string;
 }
 
 /** The contract promises 5 s on other instances. */
@@ -54,17 +66,10 @@ export interface RuleStore {
   follow(change: string, ask: () => Promise<void>): Promise<void>;
 }
 
-/** A change of tables by its id, the one that it undoes, and what becomes of rules with it. */
+/** A change of tables by its id, and what becomes of a rule with it. */
 export interface RuleChange {
   readonly id: string;
-  readonly undoes: string | null;
-  /** @param former the rule as it was, if the change that is undone was the last to touch it */
-  readonly decide: (
-    rule: StoredRule & { readonly isEnabled: boolean },
-    former: FormerRule | undefined,
-  ) => RuleState;
-  /** In terms of the names before the change. */
-  readonly meaningOf: (text: RuleText) => string;
+  readonly decide: (rule: StoredRule & Pick<RuleState, "isEnabled" | "losses">) => RuleState;
 }
 
 export interface RuleStoreDeps {
@@ -163,11 +168,11 @@ async function followOne(
   document: RuleDocument,
   change: RuleChange & { readonly at: Date; readonly ask: () => Promise<void> },
 ): Promise<void> {
-  const { _id, updatedAt, isEnabled } = document;
+  const { _id, updatedAt } = document;
   const wanted = toFollow(document, change);
   if (wanted === undefined) return;
-  const text = textIn(document);
-  const [former, meaning] = [{ ...text, isEnabled }, change.meaningOf(text)];
+  const { losses, meant } = wanted;
+  const note: FollowedNote = { change: change.id, at: change.at, losses: [...losses] };
   await change.ask();
   const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
     {
@@ -176,7 +181,7 @@ async function followOne(
         isEnabled: wanted.isEnabled,
         _withheld: isNothing(wanted.withheld) ? "$$REMOVE" : { $literal: wanted.withheld },
         updatedAt: change.at,
-        _followed: { $literal: { change: change.id, at: change.at, former, meaning } },
+        _followed: { $literal: meant === undefined ? note : { ...note, meant } },
         ...NEXT_VERSION,
       },
     },
@@ -189,24 +194,23 @@ async function followOne(
 const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" : { $literal: value });
 
 /** @returns what becomes of the rule; undefined if it stays as it is */
-function followed(document: RuleDocument, { undoes, decide }: RuleChange): RuleState | undefined {
+function followed(document: RuleDocument, { decide }: RuleChange): RuleState | undefined {
   const [rule] = toRule(document);
   if (rule === undefined) return undefined;
-  const [text, isEnabled] = [textIn(document), document.isEnabled];
+  const { meant, losses = [] } = untouchedNote(document) ?? {};
   const withheld = document._withheld ?? NOTHING_WITHHELD;
-  const wanted = decide({ ...text, action: rule.action, isEnabled, withheld }, formerOf(document, undoes));
-  return same(wanted, { text, isEnabled, withheld }) ? undefined : wanted;
+  const now = { text: textIn(document), isEnabled: document.isEnabled, withheld, meant, losses };
+  const wanted = decide({ ...now.text, action: rule.action, ...now });
+  return same(wanted, now) ? undefined : wanted;
 }
 
-/** The rule before the change that is undone, if nothing has touched it since. */
-function formerOf(
-  { _followed: last, updatedAt }: RuleDocument,
-  undoes: string | null,
-): FormerRule | undefined {
-  if (last === undefined || last.change !== undoes || last.at.getTime() !== updatedAt.getTime())
-    return undefined;
-  const { former, meaning } = last;
-  return { text: textOf(former), isEnabled: former.isEnabled, meaning };
+/** What changes have done to the rule, if nothing else has touched it since. */
+function untouchedNote({ _followed: last, updatedAt }: RuleDocument): FollowedNote | undefined {
+  if (last === undefined || last.at.getTime() !== updatedAt.getTime()) return undefined;
+  const { change, at, former, meaning } = last;
+  if (former === undefined) return last;
+  const loss = { change, at, wasEnabled: former.isEnabled };
+  return { change, at, losses: [meaning === undefined ? loss : { ...loss, meaning }] };
 }
 
 function isNothing({ fields, presets }: Withheld): boolean {

@@ -4,7 +4,14 @@ import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
-import { type Followed, followNames, type RuleText } from "./follow-names.js";
+import {
+  type Followed,
+  followNames,
+  meaningOf,
+  meantIn,
+  type RuleText,
+  textMeaning,
+} from "./follow-names.js";
 
 const column = (id: string, name = id): ColumnDefinition => bareColumn(name, { id });
 const relation = (id: string, table: string, inverse: string, name = id): RelationDefinition =>
@@ -34,7 +41,11 @@ const rule = (parts: Partial<RuleText>): RuleText => ({
 });
 const renamed = (parts: Partial<RuleText>): Followed => ({ kind: "renamed", text: rule(parts) });
 const SAME: Followed = { kind: "same" };
-const OFF = { kind: "off", because: 'it needs "pay" of "notes", which goes' };
+const off = (parts: Partial<RuleText>): Followed => ({
+  kind: "off",
+  because: 'it needs "pay" of "notes", which goes',
+  text: rule(parts),
+});
 
 describe("a rule after a rename", () => {
   const after = catalog(
@@ -107,17 +118,111 @@ describe("a rule after a removal", () => {
     expect(followNames(rule({ presets: { pay: "1" } }), before, moved)).toEqual(renamed({ presets: {} }));
   });
 
-  it("is off when nothing or something else would be left of it", () => {
-    expect(followNames(rule({ fields: "pay" }), before, after)).toEqual(OFF);
-    const either = { _or: [{ title: "a" }, { pay: "1" }] };
-    expect(followNames(rule({ filter: either }), before, after)).toEqual(OFF);
-    expect(followNames(rule({ check: { pay: "1" } }), before, after)).toEqual(OFF);
-    const through = rule({ table: "teams", filter: { notes: { pay: "1" } } });
-    expect(followNames(through, before, after)).toEqual(OFF);
-    expect(followNames(rule({}), before, catalog(teams))).toEqual({
-      kind: "off",
-      because: 'the table "notes" goes',
-    });
+  it.each<Partial<RuleText>>([
+    { fields: "pay" },
+    { filter: { _or: [{ title: "a" }, { pay: "1" }] } },
+    { check: { pay: "1" } },
+    { table: "teams", filter: { notes: { pay: "1" } } },
+  ])("is off when nothing or something else would be left of it: %j", (parts) =>
+    expect(followNames(rule(parts), before, after)).toEqual(off(parts)),
+  );
+
+  it("is off without its table", () => {
+    const because = 'the table "notes" goes';
+    expect(followNames(rule({}), before, catalog(teams))).toEqual({ ...off({}), because });
+  });
+
+  it("is off under the names of now, but for what is gone", () => {
+    const moved = catalog(teams, notes([column("title", "heading"), column("new", "title")]));
+    const filter = { title: "a", pay: "1", "team.name": "b" };
+    const wanted = off({ filter: { heading: "a", pay: "1", "team.name": "b" }, fields: "heading" });
+    expect(followNames(rule({ filter, fields: "title,pay" }), before, moved)).toEqual(wanted);
+  });
+
+  it("keeps both conditions where one gets the name of another that is gone", () => {
+    const moved = catalog(teams, notes([column("title", "pay")]));
+    const filter = { title: "a", pay: "1" };
+    expect(followNames(rule({ filter }), before, moved)).toEqual(off({ filter }));
+  });
+});
+
+describe("a rule of which it is known what its names meant", () => {
+  const text = rule({ filter: { pay: "1", title: "a" }, presets: { pay: "2" }, fields: "pay,title" });
+  const meant = meantIn(text, before);
+  const taken = catalog(teams, notes([column("title"), column("new", "pay")]));
+  const later = catalog(teams, notes([column("title", "heading"), column("new", "wage")]));
+
+  it("follows by these alone", () => {
+    const wanted = { filter: { pay: "1", heading: "a" }, presets: { pay: "2" }, fields: "pay,heading" };
+    expect(followNames({ ...text, meant }, taken, later)).toEqual(renamed(wanted));
+    expect(meaningOf({ ...text, meant }, taken)).not.toBe(meaningOf(text, taken));
+  });
+
+  it("withholds under its next name what has taken the name of something withheld", () => {
+    const withTaker = [...meant, "-notes/new"];
+    const wanted = { filter: { pay: "1", heading: "a" }, presets: { wage: "2" }, fields: "pay,heading" };
+    expect(followNames({ ...text, meant: withTaker }, taken, later)).toEqual(renamed(wanted));
+  });
+
+  it("follows no table that has taken the name of its own", () => {
+    const [others, renamedOthers] = ["notes", "papers"].map((name) =>
+      catalog(teams, table("others", [column("pay")], [], name)),
+    );
+    if (others === undefined || renamedOthers === undefined) throw new Error("no catalogs");
+    expect(followNames({ ...text, meant }, others, renamedOthers)).toEqual(SAME);
+  });
+
+  it("follows no records to which a relation leads by now", () => {
+    const through = rule({ filter: { team: { name: "red" } } });
+    const people = (name: string) => table("people", [column("other", name)]);
+    const led = notes(undefined, relation("team", "people", "notes"));
+    const [now, next] = [catalog(teams, people("name"), led), catalog(teams, people("label"), led)];
+    expect(followNames({ ...through, meant: meantIn(through, before) }, now, next)).toEqual(SAME);
+    expect(followNames(through, now, next)).toEqual(renamed({ filter: { team: { label: "red" } } }));
+  });
+});
+
+describe("what a rule meant", () => {
+  const text = rule({
+    filter: { _or: [{ pay: "1" }, { team: { name: "red" } }, { "team.name": { _in: ["a"] } }] },
+    fields: "*,-pay,team",
+    presets: { team: "$user.id" },
+  });
+  const after = catalog(
+    table("teams", [column("name", "label")], [], "groups"),
+    table(
+      "notes",
+      [column("title", "pay"), column("pay", "title")],
+      [relation("team", "groups", "notes", "group")],
+      "papers",
+    ),
+  );
+
+  it("is told by the names of any time", () => {
+    expect(textMeaning(meaningOf(text, before), undefined, after)).toEqual(
+      rule({
+        table: "papers",
+        filter: { _or: [{ title: "1" }, { group: { label: "red" } }, { "group.label": { _in: ["a"] } }] },
+        fields: "*,-title,group",
+        presets: { group: "$user.id" },
+      }),
+    );
+  });
+
+  it("can't be told where the table is gone, or something else is called like the id of what is gone", () => {
+    const meaning = meaningOf(rule({ fields: "title,pay" }), before);
+    for (const now of [catalog(teams), catalog(teams, notes([column("title"), column("new", "pay")]))])
+      expect(textMeaning(meaning, undefined, now)).toBeUndefined();
+    expect(textMeaning("[]", undefined, after)).toBeUndefined();
+  });
+
+  it("has the id of a member that is gone, or of a relation that leads elsewhere", () => {
+    const people = table("people", [column("name")]);
+    const now = catalog(teams, people, notes([column("title")], relation("team", "people", "notes")));
+    const given = rule({ fields: "title,pay", filter: { "team.name": "red" } });
+    expect(textMeaning(meaningOf(given, before), undefined, now)).toEqual(
+      rule({ fields: "title,pay", filter: { "team>teams.name": "red" } }),
+    );
   });
 });
 
@@ -129,14 +234,14 @@ describe("a rule through a relation that leads to another table", () => {
     people,
     notes([column("title"), column("pay")], relation("team", "people", "notes")),
   );
-  const off = { kind: "off", because: 'it needs "team" of "notes", which leads elsewhere' };
+  const because = 'it needs "team" of "notes", which leads elsewhere';
 
   it.each<[string, Partial<RuleText>]>([
     ["a condition", { filter: { team: { name: "red" } } }],
     ["a path", { check: { "team.name": "red" } }],
     ["a link that it sets", { presets: { team: "$user.id" } }],
   ])("is off where it has %s there", (_what, parts) => {
-    expect(followNames(rule(parts), before, after)).toEqual(off);
+    expect(followNames(rule(parts), before, after)).toEqual({ ...off(parts), because });
   });
 
   it("is the same where it only names the relation, and where its table got another name", () => {

@@ -10,32 +10,31 @@ import {
   tableById,
   targetOf,
 } from "../catalog/catalog.js";
+import { type Meant, type MeantNames, meantAs, meantBy } from "./meant.js";
 import type { Rule, Withheld } from "./rule.js";
 
 /** The parts of a rule that name things. */
 export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "check">;
 
+/** A text with what its names are known to mean, if not just whatever has them at the moment. */
+export type MeantText = RuleText & { readonly meant?: Meant | undefined };
+
 /** A rule as it is stored. */
-export type StoredRule = RuleText & Pick<Rule, "action"> & { readonly withheld?: Withheld };
+export type StoredRule = MeantText & Pick<Rule, "action"> & { readonly withheld?: Withheld };
 
 /**
  * `off`: without the name that is gone the rule would mean something else, so it grants nothing until somebody looks at it.
+ * In its text what is gone keeps its name, and the others have those of now.
  */
 export type Followed =
   | { readonly kind: "same" }
   | { readonly kind: "renamed"; readonly text: RuleText }
-  | { readonly kind: "off"; readonly because: string };
-
-/** A condition uses a name that is gone, or that means something else now; the message says which. */
-class Gone extends Error {
-  constructor(name: string, table: Table, fate: "goes" | "leads elsewhere" = "goes") {
-    super(`it needs "${name}" of "${table.name}", which ${fate}`);
-  }
-}
+  | { readonly kind: "off"; readonly because: string; readonly text: RuleText };
 
 /** What has become of the names of a member and its table; undefined: gone. */
-interface Names {
-  table(table: Table): string | undefined;
+interface Names extends MeantNames {
+  /** Is told of a name in a condition that is gone, or that means something else now. */
+  lose(name: string, table: Table, fate: "goes" | "leads elsewhere"): void;
   member(table: Table, name: string): string | undefined;
   /**
    * Has a new member taken the name of one that is gone? What a rule withheld of the old one, it withholds of the new one,
@@ -47,30 +46,89 @@ interface Names {
 }
 
 /**
- * @param rule as it fitted the catalog `before`; what did not fit there stays as it is
+ * @param rule as it fitted the catalog `before`; what did not fit there stays as it is, and so does a name that is known to
+ * mean something else than what has it
  * @returns the rule for the catalog `after`
  */
-export function followNames(rule: RuleText, before: Catalog, after: Catalog): Followed {
-  const table = before.tables.get(rule.table);
+export function followNames(rule: MeantText, before: Catalog, after: Catalog): Followed {
+  const table = ownTable(rule, before);
   if (table === undefined) return { kind: "same" };
-  const names = namesBetween(after);
-  const name = names.table(table);
-  if (name === undefined) return { kind: "off", because: `the table "${table.name}" goes` };
-  try {
-    const text = { ...inTable(rule, table, before, names), table: name };
-    const isSame = JSON.stringify(text) === JSON.stringify(textOf(rule));
-    return isSame ? { kind: "same" } : { kind: "renamed", text };
-  } catch (error) {
-    if (error instanceof Gone) return { kind: "off", because: error.message };
-    throw error;
-  }
+  const name = tableById(after, table.id)?.name;
+  if (name === undefined)
+    return { kind: "off", because: `the table "${table.name}" goes`, text: textOf(rule) };
+  const lost: string[] = [];
+  const names: Names = {
+    ...namesBetween(after),
+    ...meantBy(rule.meant),
+    lose: (name, table, fate) => lost.push(`it needs "${name}" of "${table.name}", which ${fate}`),
+  };
+  const text = { ...inTable(rule, table, before, names), table: name };
+  const [because] = lost;
+  if (because !== undefined) return { kind: "off", because, text };
+  const isSame = JSON.stringify(text) === JSON.stringify(textOf(rule));
+  return isSame ? { kind: "same" } : { kind: "renamed", text };
 }
 
 /** Texts that mean the same members of the same tables, each in terms of its catalog, give equal results. */
-export function meaningOf(rule: RuleText, catalog: Catalog): string {
-  const table = catalog.tables.get(rule.table);
+export function meaningOf(rule: MeantText, catalog: Catalog): string {
+  const table = ownTable(rule, catalog);
   if (table === undefined) return JSON.stringify(textOf(rule));
-  return JSON.stringify({ ...inTable(rule, table, catalog, idsIn(catalog)), table: table.id });
+  const names: Names = { ...idsIn(catalog), ...meantBy(rule.meant), lose: () => {} };
+  return JSON.stringify({ ...inTable(rule, table, catalog, names), table: table.id });
+}
+
+/**
+ * The way back from `meaningOf`.
+ * @returns the text with the names of a catalog, in which a member that is gone is called by its id, so that it does not fit;
+ * undefined where the table is gone, or something else has such a name
+ */
+export function textMeaning(
+  meaning: string,
+  meant: Meant | undefined,
+  catalog: Catalog,
+): RuleText | undefined {
+  const byIds = textIn(JSON.parse(meaning));
+  if (byIds === undefined) return undefined;
+  const followed = followNames(byIds, namedByIds(catalog), catalog);
+  const text = followed.kind === "same" ? byIds : followed.text;
+  const isThere = catalog.tables.has(text.table) && meaningOf({ ...text, meant }, catalog) === meaning;
+  return isThere ? text : undefined;
+}
+
+function textIn(json: Json): RuleText | undefined {
+  if (!isObject(json)) return undefined;
+  const { table, filter = null, fields: names, presets: values, check = null } = json;
+  if (typeof table !== "string") return undefined;
+  const fields = typeof names === "string" ? names : null;
+  return { filter, fields, presets: isObject(values) ? values : null, check, table };
+}
+
+/** The table that a rule is about, unless another has taken its name. */
+export function ownTable({ table: name, meant }: MeantText, catalog: Catalog): Table | undefined {
+  const table = catalog.tables.get(name);
+  return table !== undefined && meantBy(meant).isMeantTable(table) ? table : undefined;
+}
+
+/** What the names of a rule mean. */
+export function meantIn(rule: RuleText, catalog: Catalog): Meant {
+  const table = catalog.tables.get(rule.table);
+  if (table === undefined) return [];
+  const meant = new Set([table.id]);
+  inTable(rule, table, catalog, {
+    ...idsIn(catalog),
+    ...meantBy(undefined),
+    lose: () => {},
+    member(table, name) {
+      const id = memberId(table, name);
+      if (id !== undefined) meant.add(meantAs(table, id, "granted"));
+      return name;
+    },
+    leadsTo(_table, _name, target) {
+      meant.add(target.id);
+      return true;
+    },
+  });
+  return [...meant];
 }
 
 function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): RuleText {
@@ -89,13 +147,14 @@ export function textOf({ filter, fields, presets, check, table }: RuleText): Rul
   return { filter, fields, presets, check, table };
 }
 
-function namesBetween(after: Catalog): Names {
+type MemberNames = Pick<Names, "member" | "isTaken" | "leadsTo">;
+
+function namesBetween(after: Catalog): MemberNames {
   const laterOf = (table: Table, id: string): Column | Relation | undefined => {
     const later = tableById(after, table.id);
     return later && membersOf(later).find((each) => each.id === id);
   };
   return {
-    table: ({ id }) => tableById(after, id)?.name,
     member(table, name) {
       const id = memberId(table, name);
       return id === undefined ? name : laterOf(table, id)?.name;
@@ -118,17 +177,32 @@ function membersOf({ columns, relations }: Table): (Column | Relation)[] {
 }
 
 /** Replaces each name by its id; a relation that leads to other records is a different one. */
-function idsIn(catalog: Catalog): Names {
+function idsIn(catalog: Catalog): MemberNames {
   return {
-    table: ({ id }) => id,
     member(table, name) {
       const relation = table.relations.get(name);
-      if (relation === undefined) return memberId(table, name) ?? name;
-      return `${relation.id}>${targetOf(catalog, relation).id}`;
+      return relation === undefined ? (memberId(table, name) ?? name) : linkId(relation, catalog);
     },
     isTaken: () => false,
     leadsTo: () => true,
   };
+}
+
+function linkId(relation: Relation, catalog: Catalog): string {
+  return `${relation.id}>${targetOf(catalog, relation).id}`;
+}
+
+/** The same tables, each and its members by the names that `idsIn` gives them. */
+function namedByIds(catalog: Catalog): Catalog {
+  const tables = [...catalog.tables.values()].map((table): Table => {
+    const columns = [...table.columns.values()].map((each): [string, Column] => [each.id, each]);
+    const relations = [...table.relations.values()].map((each): [string, Relation] => [
+      linkId(each, catalog),
+      { ...each, target: targetOf(catalog, each).id },
+    ]);
+    return { ...table, name: table.id, columns: new Map(columns), relations: new Map(relations) };
+  });
+  return { ...catalog, tables: new Map(tables.map((table) => [table.id, table])) };
 }
 
 /** The id of the member with this name; undefined if there is none. */
@@ -136,7 +210,7 @@ export function memberId(table: Table, name: string): string | undefined {
   return memberNamed(table, name)?.id;
 }
 
-/** Descends into logic nodes and relations; what is under a column is its operand. @throws Gone */
+/** Descends into logic nodes and relations; what is under a column is its operand. */
 function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): Json {
   if (isArray(json)) return json.map((each) => inCondition(each, table, catalog, names));
   if (!isObject(json)) return json;
@@ -145,10 +219,12 @@ function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): 
     const path = alongPath(key.split("."), table, catalog, names);
     return [path.text, path.end === undefined ? value : inCondition(value, path.end, catalog, names)];
   });
-  return Object.fromEntries(entries);
+  // Of what is gone the name stays, which may be another's by now: two conditions must not become one.
+  const isClear = new Set(entries.map(([key]) => key)).size === entries.length;
+  return isClear ? Object.fromEntries(entries) : json;
 }
 
-/** Follows `author.team.name`. @returns the table to which the last name leads, for relations. @throws Gone */
+/** Follows `author.team.name`. @returns the table to which the last name leads, for relations. */
 function alongPath(
   path: readonly string[],
   start: Table,
@@ -157,13 +233,16 @@ function alongPath(
 ): { text: string; end: Table | undefined } {
   let at: Table | undefined = start;
   const text = path.map((name) => {
-    if (at === undefined) return name;
     const table = at;
+    at = undefined;
+    if (table === undefined || !names.isMeant(table, name, "granted")) return name;
     const [relation, later] = [table.relations.get(name), names.member(table, name)];
-    if (later === undefined) throw new Gone(name, table);
-    at = relation === undefined ? undefined : targetOf(catalog, relation);
-    if (at !== undefined && !names.leadsTo(table, name, at)) throw new Gone(name, table, "leads elsewhere");
-    return later;
+    const target = relation && targetOf(catalog, relation);
+    if (later === undefined) names.lose(name, table, "goes");
+    else if (target !== undefined && !names.leadsTo(table, name, target))
+      names.lose(name, table, "leads elsewhere");
+    at = target !== undefined && names.isMeantTable(target) ? target : undefined;
+    return later ?? name;
   });
   return { text: text.join("."), end: at };
 }
@@ -172,13 +251,14 @@ export function tokensOf(fields: string): string[] {
   return fields.split(",").map((each) => each.trim());
 }
 
-/** @throws Gone when none of the names is left */
+/** Only names of what is gone stay, for want of others. */
 function inFields(fields: string | null, table: Table, names: Names): string | null {
   if (fields === null) return null;
   const tokens = tokensOf(fields);
   const kept = tokens.flatMap((token) => {
     const sign = token.startsWith("-") ? "-" : "";
     const name = token.slice(sign.length);
+    if (!names.isMeant(table, name, sign === "-" ? "withheld" : "granted")) return [token];
     const later = names.member(table, name);
     if (later === undefined) return sign === "-" && names.isTaken(table, name) ? [token] : [];
     return [sign + later];
@@ -188,10 +268,11 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
   // All but a column that is gone means all. Names beside it had no effect, and must not begin to have one.
   if (isAllBut(tokens) && !isAllBut(kept)) return "*";
   if (kept.length > 0) return kept.join(",");
-  throw new Gone(tokens.join(", "), table);
+  names.lose(tokens.join(", "), table, "goes");
+  return fields;
 }
 
-/** A value for a member that is gone need not be set. @throws Gone for a link that would lead to other records */
+/** A value for a member that is gone need not be set; a link must not lead to other records. */
 function inPresets(
   presets: JsonObject | null,
   table: Table,
@@ -200,11 +281,12 @@ function inPresets(
 ): JsonObject | null {
   if (presets === null) return null;
   const entries = Object.entries(presets).flatMap(([name, value]): [string, Json][] => {
+    if (!names.isMeant(table, name, "withheld")) return [[name, value]];
     const later = names.member(table, name);
     if (later === undefined) return names.isTaken(table, name) ? [[name, value]] : [];
     const relation = table.relations.get(name);
     if (relation !== undefined && !names.leadsTo(table, name, targetOf(catalog, relation)))
-      throw new Gone(name, table, "leads elsewhere");
+      names.lose(name, table, "leads elsewhere");
     return [[later, value]];
   });
   return Object.fromEntries(entries);

@@ -2,7 +2,8 @@
 // comes back, whatever has become of the rule meanwhile. Pure.
 import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
-import { memberId, type RuleText, type StoredRule, tokensOf } from "./follow-names.js";
+import { memberId, ownTable, type RuleText, type StoredRule, tokensOf } from "./follow-names.js";
+import { type Meant, meantAs, meantBy } from "./meant.js";
 import type { Withheld } from "./rule.js";
 
 export const NOTHING_WITHHELD: Withheld = { fields: [], presets: {} };
@@ -19,10 +20,12 @@ export function withheldAfter(rule: StoredRule, before: Catalog, after: Catalog)
   const between = tableBetween(rule, before, after);
   if (between === undefined) return withheld;
   const { then, now } = between;
+  const { isMeant } = meantBy(rule.meant);
+  const idOf = (name: string) => (isMeant(then, name, "withheld") ? memberId(then, name) : undefined);
   const isGone = (id: string): boolean => nameIn(now, id) === undefined;
-  const excluded = leftOut(rule).flatMap((name) => memberId(then, name) ?? []);
+  const excluded = leftOut(rule).flatMap((name) => idOf(name) ?? []);
   const presets = Object.entries(rule.presets ?? {}).flatMap(([name, value]): [string, Json][] => {
-    const id = memberId(then, name);
+    const id = idOf(name);
     return id === undefined ? [] : [[id, value]];
   });
   return {
@@ -74,13 +77,32 @@ export function withholdingToo(text: RuleText, present: RuleText): RuleText {
   };
 }
 
+/**
+ * @param text of the rule, with the names after the change
+ * @returns the new members that it withholds: in place of one whose name they have taken, or again now that they are back
+ */
+export function newlyWithheld(text: RuleText, rule: StoredRule, before: Catalog, after: Catalog): Meant {
+  const { withheld = NOTHING_WITHHELD, meant } = rule;
+  const between = tableBetween(rule, before, after);
+  if (between === undefined) return [];
+  const { then, now } = between;
+  const isBack = (id: string): boolean => withheld.fields.includes(id) || Object.hasOwn(withheld.presets, id);
+  const isTaker = (name: string): boolean =>
+    memberId(then, name) !== undefined && meantBy(meant).isMeant(then, name, "withheld");
+  return [...leftOut(text), ...Object.keys(text.presets ?? {})].flatMap((name) => {
+    const id = memberId(now, name);
+    const isNew = id !== undefined && nameIn(then, id) === undefined;
+    return isNew && (isBack(id) || isTaker(name)) ? [meantAs(now, id, "withheld")] : [];
+  });
+}
+
 /** The names that a rule leaves out. */
 function leftOut({ fields }: Pick<RuleText, "fields">): string[] {
   return tokensOf(fields ?? "").flatMap((token) => (token.startsWith("-") ? [token.slice(1)] : []));
 }
 
-function tableBetween({ table }: StoredRule, before: Catalog, after: Catalog): Between | undefined {
-  const then = before.tables.get(table);
+function tableBetween(rule: StoredRule, before: Catalog, after: Catalog): Between | undefined {
+  const then = ownTable(rule, before);
   const now = then && tableById(after, then.id);
   return then === undefined || now === undefined ? undefined : { then, now };
 }

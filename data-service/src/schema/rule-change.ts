@@ -5,8 +5,8 @@ import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { RuleChange } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
-import { meaningOf } from "../permission/follow-names.js";
 import { ruleAfter } from "../permission/follow-rule.js";
+import { KEPT_MS } from "./change-table.js";
 
 export interface RuleChangeDeps {
   readonly catalogStore: Pick<CatalogStore, "load">;
@@ -23,11 +23,8 @@ export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<Ru
   const others = (await deps.catalogStore.load()).filter((each) => !changed.has(each.id));
   const before = buildCatalog(0, [...others, ...change.before], deps.systemTables);
   const after = buildCatalog(0, [...others, ...change.after], deps.systemTables);
-  const { undoes } = change;
-  return {
-    id,
-    undoes,
-    decide: (rule, former) => ruleAfter(rule, former, { before, after, context: deps.context }),
-    meaningOf: (text) => meaningOf(text, before),
-  };
+  const { undoes, at } = change;
+  const undoableSince = new Date(at.getTime() - KEPT_MS);
+  const followed = { id, undoes, at, undoableSince, before, after, context: deps.context };
+  return { id, decide: (rule) => ruleAfter(rule, followed) };
 }
