@@ -1,6 +1,7 @@
 // Contract 7: what a rule withheld stays withheld when a change of tables is undone, whatever has become of the rule
 // meanwhile, and a rule is brought back with what its names meant, which nothing else takes over until then.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -9,14 +10,19 @@ import { deleteConfirmed, patchConfirmed } from "../tables/change.js";
 let stack: Stack;
 let admin: Api;
 let visitor: Api;
+let database: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
+  database = await MongoClient.connect(stack.mongodbUrl);
   admin = await asAdmin(stack);
   visitor = apiOf(stack.dataUrl);
 });
 
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await database?.close();
+  await stack?.stop();
+});
 
 let count = 0;
 /** A table with three texts and a record of them. */
@@ -296,6 +302,19 @@ describe("a rule comes back with an undo by the names of then", () => {
     await undone(made);
     expect(await now(given)).toMatchObject({ isEnabled: true, fields: "a,title" });
     expect(await shown(made)).toEqual([{ a: "A", title: "T" }]);
+  });
+
+  it("where an earlier version has noted what it was", async () => {
+    const made = await notes();
+    const given = await rule(made, { fields: "a,title", filter: { secret: "SECRET" } });
+    await removed(made);
+    const rules = database.db().collection("svc_permission");
+    const ofRule = { table: made.name };
+    const { change, at, losses } = (await rules.findOne(ofRule))?._followed ?? {};
+    const noted = { change, at, former: { isEnabled: true }, meaning: losses?.[0].meaning };
+    await rules.updateOne(ofRule, { $set: { _followed: noted } });
+    await undone(made);
+    expect(await now(given)).toMatchObject({ isEnabled: true, fields: "a,title" });
   });
 
   it("where it was on all the time", async () => {
