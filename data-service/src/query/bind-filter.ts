@@ -39,6 +39,19 @@ export function bindFilter(json: Json, table: Table, context: FilterContext, pat
   return bindObject(json, table, { ...context, budget: { comparisons: 0 }, hops: 0, nesting: 0 }, path);
 }
 
+/**
+ * Does a filter compare something? Logic around nothing does not, and is true of every record; an `_or` is as soon as one of
+ * its parts is. Of what is no filter at all `bindFilter` says so.
+ */
+export function compares(json: Json): boolean {
+  if (!isObject(json)) return true;
+  return Object.entries(json).some(([name, inner]) => {
+    if (name === "_not") return compares(inner);
+    if (!LOGICAL.includes(name) || !isArray(inner)) return true;
+    return name === "_and" ? inner.some(compares) : inner.length > 0 && inner.every(compares);
+  });
+}
+
 function bindObject(json: Json, table: Table, scope: Scope, path: Path): Predicate {
   if (!isObject(json))
     throw refuse(path, `must be an object such as {"name":{"_eq":"Ann"}}, not ${kindOf(json)}`);

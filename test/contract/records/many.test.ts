@@ -1,5 +1,6 @@
 // PATCH and DELETE of a table: the same change for all records that a filter matches, by the rules for each of them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import { type Answer, type Api, asAdmin, search, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
@@ -175,14 +176,51 @@ describe("a change of many", () => {
     expect((await change(admin, { done: true }, { ...FIRST, dryRun: "yes" })).status).toBe(400);
   });
 
-  it.each([{}, { filter: {} }])("is refused without a filter (%j)", async (query) => {
-    for (const answer of [await change(admin, { done: true }, query), await remove(admin, query)]) {
+  it.each<[filter: Json | undefined, needs: string]>([
+    [undefined, "is required"],
+    ...[
+      {},
+      { _or: [] },
+      { _and: [] },
+      { _and: [{}] },
+      { _not: {} },
+      { _not: { _not: {} } },
+      { _and: [{ _or: [] }, { _not: {} }] },
+      { _or: [{ title: "task 0" }, {}] },
+    ].map((filter): [Json, string] => [filter, "must compare something, and so must each part of an _or"]),
+  ])("is refused without a comparison (%j)", async (filter, needs) => {
+    const query = filter === undefined ? {} : { filter };
+    for (const [does, answer] of [
+      ["changes", await change(admin, { done: true }, query)] as const,
+      ["deletes", await remove(admin, query)] as const,
+      ["deletes", await remove(admin, { ...query, dryRun: "true" })] as const,
+    ]) {
       expect([answer.status, answer.body.message]).toEqual([
         400,
-        expect.stringMatching(/^filter: is required, because this (changes|deletes) every record/),
+        `filter: ${needs}, because this ${does} every record that it matches; ` +
+          '{"id":{"_is_not_null":true}} matches all of them',
       ]);
     }
-    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+    expect(await valuesOf(admin, "tasks", "done")).toEqual(Array(30).fill(false));
+  });
+
+  it("is refused for the same in the bracket form, and with the words of every list for what is no filter", async () => {
+    const bracket = await admin.send("DELETE", "/tasks?filter[_not][_not]={}");
+    expect([bracket.status, bracket.body.message]).toEqual([400, expect.stringMatching(/^filter\._not/)]);
+    expect((await remove(admin, { filter: { _or: {} } })).body.message).toBe(
+      "filter._or: must be a list of filters, not an object",
+    );
+    expect(await valuesOf(admin, "tasks", "title")).toHaveLength(30);
+  });
+
+  it.each<[filter: Json, matched: number]>([
+    [{ id: { _in: [] } }, 0],
+    [{ _and: [{}, { title: "task 0" }] }, 10],
+    [{ _not: { _or: [{ title: "task 0" }] } }, 20],
+    [{ _or: [{ title: "task 0" }, { _and: [{ title: "task 1" }] }] }, 20],
+    [{ list: {} }, 0],
+  ])("goes by logic that has a comparison in it (%j)", async (filter, matched) => {
+    expect(many(await remove(admin, { filter }))).toEqual([200, matched, matched]);
   });
 
   it("is refused for a bad body or filter before any record is changed, also when none matches", async () => {

@@ -213,7 +213,12 @@ const DRY_RUN = inQuery("dryRun", FLAG, "Count, and change nothing.");
 function manyParameters({ table }: VisibleTable): readonly Part[] {
   const schema = { ...ref(`${table.name}.filter`), minProperties: 1 };
   const example = { id: { _in: [idExample(table)] } };
-  const filter = jsonParameter("filter", schema, "Which records; an empty one is refused.", example);
+  const filter = jsonParameter(
+    "filter",
+    schema,
+    "Which records; one that compares nothing is refused.",
+    example,
+  );
   return [{ ...filter, required: true }, DRY_RUN];
 }
 

@@ -10,6 +10,7 @@ import type { LastingCaller } from "../../http/lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
+import { compares } from "../../query/bind-filter.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
 import { nestedIn } from "../body/nested.js";
@@ -96,14 +97,15 @@ async function makesAlike({ catalogs }: RecordDeps, tableName: string, body: Jso
   return makes(body, table);
 }
 
-/** An empty filter is more often a mistake than a wish. */
+/** One that compares nothing is more often a mistake than a wish, such as an `_or` made of a selection that is empty. */
 function requireFilter({ parameters: { filter } }: ManyRequest, does: string): void {
-  const isGiven = filter !== undefined && !(isObject(filter) && Object.keys(filter).length === 0);
-  if (isGiven) return;
+  if (filter !== undefined && compares(filter)) return;
+  const needs =
+    filter === undefined ? "is required" : "must compare something, and so must each part of an _or";
   const all = '{"id":{"_is_not_null":true}}';
   throw new AppError(
     "BAD_REQUEST",
-    `filter: is required, because this ${does} every record that it matches; ${all} matches all of them`,
+    `filter: ${needs}, because this ${does} every record that it matches; ${all} matches all of them`,
   );
 }
 
