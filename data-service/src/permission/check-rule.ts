@@ -1,7 +1,7 @@
 // Does a permission rule fit the table that it is about? Pure.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
-import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
@@ -9,7 +9,7 @@ import { isBeyondRules, type ProtectedTables } from "./beyond-rules.js";
 import { compileRule, type RuleContext } from "./compile-rules.js";
 import { type StoredRule, textOf } from "./follow-names.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
-import { type Variables, variablesOf } from "./variables.js";
+import { type Variables, variablesFrom } from "./variables.js";
 
 interface CheckContext {
   readonly catalog: Catalog;
@@ -134,24 +134,33 @@ function rootAdminProblem(presets: Json | undefined, table: Table, { users }: Pr
   return isMaking ? ["presets.isRootAdmin: no rule can make a root admin"] : [];
 }
 
-/** A value of every type, to see whether a variable's value can be compared with a column. */
+const OBJECT_ID = "65a00000000000000000000f";
+
+/**
+ * A value of each type, to see whether a variable can be compared with a column. Another type takes it only if it takes every
+ * value of this one: the `float` is no whole number, the id has a letter, and none is likely to be a value of an enum.
+ */
 const SAMPLES: Partial<Record<ColumnType, Json>> = {
-  string: "x",
-  text: "x",
+  string: "some text",
+  text: "some text",
   boolean: true,
   int: 1,
-  float: 1,
-  bigint: "1",
-  decimal: "1",
+  float: 1.5,
+  bigint: "1234567890123456789",
+  decimal: "1234567.5",
   date: "2026-01-01",
   datetime: "2026-01-01T00:00:00.000Z",
-  objectId: "000000000000000000000000",
+  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+  objectId: OBJECT_ID,
 };
 
 function sampleVariables(users: Table): Variables {
-  const user = Object.fromEntries(
-    [...users.columns.values()].map((column) => [column.name, SAMPLES[column.type] ?? null]),
-  );
-  const roleId = "000000000000000000000000";
-  return variablesOf({ user, roleId, now: new Date(0) }, users);
+  return variablesFrom({ own: sampleFor, roleId: OBJECT_ID, now: new Date(0) }, users);
+}
+
+/** Of an enum, a value that the other column has as well, if there is one. JSON may be anything, so nothing is said of it. */
+function sampleFor({ type, values }: Column, compared: Column): Json {
+  const common = values.find((each) => compared.values.includes(each)) ?? values[0] ?? null;
+  if (type === "enum") return common;
+  return type === "enumList" ? [common] : (SAMPLES[type] ?? null);
 }

@@ -11,7 +11,7 @@ import {
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { brokenRules } from "../catalog/rules.js";
-import { isVariable, type Variables, variablesIn } from "./variables.js";
+import { type Variables, variablesIn } from "./variables.js";
 
 export interface Presets {
   /** By member, with variables filled in. */
@@ -60,14 +60,17 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
     return refused(`"${table.name}" has no such column or to-one relation${suggestion(name, known)}`);
   }
   if (member.readOnly) return refused("is read-only");
-  const isFixed = !isVariable(json);
-  const [inside] = isFixed ? variablesIn(json) : [];
-  if (inside !== undefined)
-    return refused(`"${inside}" must be all of the value; inside JSON it would be plain text`);
-  const value = isFixed ? json : context.variables(json, column);
-  if (value === undefined) return refused(`unknown variable "${String(json)}"`);
-  const problem = isFixed ? fixedProblem(member, column, value) : typeProblem(column, value);
-  return problem === undefined ? { value } : refused(problem);
+  const [variable] = variablesIn(json);
+  if (variable === undefined) {
+    const problem = fixedProblem(member, column, json);
+    return problem === undefined ? { value: json } : refused(problem);
+  }
+  const value = context.variables.value(variable, column);
+  if (value === undefined) return refused(context.variables.about(variable));
+  if (variable !== json)
+    return refused(`"${variable}" must be all of the value; inside JSON it would be plain text`);
+  const problem = typeProblem(column, value);
+  return problem === undefined ? { value } : refused(`${problem}; ${context.variables.about(variable)}`);
 }
 
 /** The column whose values a preset may have: the member itself, or the id column of a to-one relation's table. */

@@ -266,8 +266,9 @@ describe("variables in rules", () => {
     expect(rowsOf(filter, user(false))).toMatchObject({ kind: "related" });
   });
 
-  it("are only texts in a client's filter", () => {
-    expect(rowsOf({ title: "$users" }, user(false))).toMatchObject({ test: { value: "$users" } });
+  it("are not every text that begins with $", () => {
+    for (const text of ["$", "$5", "$$users", "$ users"])
+      expect(rowsOf({ title: text }, user(false))).toMatchObject({ test: { value: text } });
   });
 });
 
@@ -382,9 +383,28 @@ describe("a rule that is saved", () => {
     ],
     [
       { filter: { title: "$user.nme" } },
-      ['filter.title: unknown variable "$user.nme"; there are $user.id, $user.<column>, $role.id and $now'],
+      [
+        'filter.title: unknown variable "$user.nme"; there are $user.id, $user.<column>, $role.id and $now; did you mean "$user.name"?',
+      ],
     ],
-    [{ filter: { pages: "$user.name" } }, ['filter.pages: must be a whole number, not "x"']],
+    [
+      { filter: { pages: "$user.name" } },
+      ["filter.pages: must be a whole number; $user.name has the type string"],
+    ],
+    [
+      { table: "svc_user", filter: { role: { _in: ["$role.id", "$now"] } } },
+      ["filter.role._in[1]: must be 24 hexadecimal digits; $now has the type datetime"],
+    ],
+    [
+      { filter: { title: { _is_null: "$user.name" } } },
+      ["filter.title._is_null: must be true or false; $user.name has the type string"],
+    ],
+    [{ filter: { title: { _is_null: "$user.isActive" } } }, []],
+    [
+      { filter: { title: { _contains: "$user.isActive" } } },
+      ["filter.title._contains: must be text; $user.isActive has the type boolean"],
+    ],
+    [{ filter: { title: { _in: "$user.name" } } }, ["filter.title._in: must be a list, not text"]],
     [
       { action: "create", filter: { title: "x" } },
       ["filter: there is no row yet when one is created; use check"],
@@ -409,6 +429,10 @@ describe("a rule that is saved", () => {
       ['presets.the_json: "$user.id" must be all of the value; inside JSON it would be plain text'],
     ],
     [{ table: "samples", action: "create", presets: { the_json: { by: "$" } } }, []],
+    [
+      { action: "create", presets: { pages: "$user.name" } },
+      ["presets.pages: must be a whole number; $user.name has the type string"],
+    ],
     [{ action: "create", presets: { title: "$user.id", author: 1 }, check: { pages: { _gt: 1 } } }, []],
     [
       { action: "update", check: { reviews: { _is_null: true } } },
@@ -425,6 +449,53 @@ describe("a rule that is saved", () => {
     ],
   ])("%j", (parts, expected) => {
     expect(problems(parts)).toEqual(expected);
+  });
+
+  it.each<[text: string, meant: string | undefined]>([
+    ["$usr.name", "$user.name"],
+    ["$user.Name", "$user.name"],
+    ["$User.id", "$user.id"],
+    ["$USER.name", "$user.name"],
+    ["$users.name", "$user.name"],
+    ["$Now", "$now"],
+    ["$role.ID", "$role.id"],
+    ["$currentUser.name", undefined],
+    ["$current-user.id", undefined],
+    ["$now.date", undefined],
+    ["$user.password", undefined],
+    ["$user", undefined],
+    ["$foo", undefined],
+    ["$CURRENT_USER", undefined],
+    ["$größe", undefined],
+  ])(
+    "is refused where %s stands for a text: nobody writes such a text, and being unequal to it would open all",
+    (text, meant) => {
+      const unknown = `unknown variable "${text}"; there are $user.id, $user.<column>, $role.id and $now`;
+      const problem = meant === undefined ? unknown : `${unknown}; did you mean "${meant}"?`;
+      const condition = { title: { _neq: text } };
+      for (const [parts, place] of [
+        [{ filter: condition }, "filter.title._neq"],
+        [{ action: "create", check: condition }, "check.title._neq"],
+        [{ action: "update", presets: { title: text } }, "presets.title"],
+        [{ filter: { title: { _not_in: ["x", text] } } }, "filter.title._not_in[1]"],
+        [{ filter: { author: { name: { _starts_with: text } } } }, "filter.author.name._starts_with"],
+        [{ table: "samples", action: "create", presets: { the_json: { by: [text] } } }, "presets.the_json"],
+      ] as const)
+        expect(problems(parts)).toEqual([`${place}: ${problem}`]);
+    },
+  );
+
+  it.each(["$", "$5", "$5.00", "$$foo", "$ now", "US$", "a $user.name", "$USD is money"])(
+    "may compare with the text %j",
+    (text) => {
+      expect(problems({ filter: { title: { _neq: text } } })).toEqual([]);
+      expect(problems({ action: "create", presets: { title: text } })).toEqual([]);
+    },
+  );
+
+  it("grants nothing if it was stored when such a text was let pass", () => {
+    const view = viewOf([{ filter: { title: { _neq: "$usr.name" } } }, { table: "tags" }]);
+    expect([names(view, "books"), names(view, "tags")]).toEqual(["", expect.stringContaining("label")]);
   });
 });
 

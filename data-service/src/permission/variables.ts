@@ -2,12 +2,19 @@
 // compared with.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
+import type { ColumnType } from "../catalog/column-types.js";
+import { suggestion } from "../catalog/names.js";
 
-/**
- * The value of a variable for a column.
- * @returns null when it has none, as for the user's id of an anonymous caller; undefined when there is no such variable
- */
-export type Variables = (name: string, column: Column) => Json | undefined;
+/** The variables of rules, for one caller. */
+export interface Variables {
+  /**
+   * The value of a variable for a column.
+   * @returns null when it has none, as for the user's id of an anonymous caller; undefined when there is no such variable
+   */
+  value(name: string, column: Column): Json | undefined;
+  /** For a refusal, which quotes no value: what type it has, or that there is no such variable and which there are. */
+  about(name: string): string;
+}
 
 /** Who is asking, as rules see them. */
 export interface Caller {
@@ -17,7 +24,17 @@ export interface Caller {
   readonly now: Date;
 }
 
-const VARIABLE = /^\$(?:now$|role\.|user\.|now\.)/;
+/** Where variables have their values from. */
+export interface Source extends Omit<Caller, "user"> {
+  /** The value of a column of the user. @param compared the column that it is compared with */
+  readonly own: (column: Column, compared: Column) => Json;
+}
+
+/**
+ * `$word` alone, or whatever follows it after a dot: misspelt, too, for as a text it would let everything pass that is
+ * unequal to it.
+ */
+const VARIABLE = /^\$[\p{L}_][\p{L}\p{N}_-]*(?:$|\.)/u;
 
 /** Is the operand meant to be a variable? Other texts that begin with `$` are just texts. */
 export function isVariable(operand: Json): operand is string {
@@ -32,16 +49,42 @@ export function variablesIn(json: Json): string[] {
 }
 
 /** @param users the users' table, whose readable columns are variables */
-export function variablesOf({ user, roleId, now }: Caller, users: Table): Variables {
-  return (name, column) => {
-    if (name === "$now") return column.type === "date" ? now.toISOString().slice(0, 10) : now.toISOString();
-    if (name === "$role.id") return roleId;
-    const own = name.startsWith("$user.") ? userColumn(users, name.slice("$user.".length)) : undefined;
-    return own === undefined ? undefined : (user?.[own.name] ?? null);
+export function variablesOf({ user, ...caller }: Caller, users: Table): Variables {
+  return variablesFrom({ ...caller, own: ({ name }) => user?.[name] ?? null }, users);
+}
+
+/** The same with values from wherever. */
+export function variablesFrom({ roleId, now, own }: Source, users: Table): Variables {
+  return {
+    value(name, column) {
+      if (name === "$now") return column.type === "date" ? now.toISOString().slice(0, 10) : now.toISOString();
+      if (name === "$role.id") return roleId;
+      const ofUser = userColumn(users, name);
+      return ofUser && own(ofUser, column);
+    },
+    about(name) {
+      const type = OTHERS.get(name) ?? userColumn(users, name)?.type;
+      if (type !== undefined) return `${name} has the type ${type}`;
+      const known = "there are $user.id, $user.<column>, $role.id and $now";
+      return `unknown variable "${name.slice(0, 64)}"; ${known}${suggestion(name, namesOf(users))}`;
+    },
   };
 }
 
-function userColumn(users: Table, name: string): Column | undefined {
-  const column = users.columns.get(name);
+/** Those that are no columns of the user. */
+const OTHERS: ReadonlyMap<string, ColumnType> = new Map([
+  ["$role.id", "objectId"],
+  ["$now", "datetime"],
+]);
+
+const USER = "$user.";
+
+function userColumn({ columns }: Table, name: string): Column | undefined {
+  const column = name.startsWith(USER) ? columns.get(name.slice(USER.length)) : undefined;
   return column === undefined || column.secret || column.encrypted ? undefined : column;
+}
+
+function namesOf(users: Table): string[] {
+  const ofUser = [...users.columns.keys()].map((name) => USER + name);
+  return [...ofUser.filter((name) => userColumn(users, name) !== undefined), ...OTHERS.keys()];
 }

@@ -7,7 +7,7 @@ import { isVariable, type Variables, variablesIn } from "../permission/variables
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
-import { bindOperator, bindPartly, OPERATORS, operandFromText } from "./operators.js";
+import { bindOperator, bindPartly, misfit, OPERATORS, operandFromText } from "./operators.js";
 import { notComparable, type Path, refuse } from "./refuse.js";
 
 export interface FilterContext {
@@ -124,18 +124,19 @@ function bindVariable(
   variables: Variables,
   path: Path,
 ): Predicate {
-  const resolve = (each: Json): Json => {
+  const resolve = (each: Json, at: Path): Json => {
     if (!isVariable(each)) return each;
-    const value = variables(each, column);
-    if (value === undefined)
-      throw refuse(path, `unknown variable "${each}"; there are $user.id, $user.<column>, $role.id and $now`);
+    const value = variables.value(each, column);
+    if (value === undefined) throw refuse(at, variables.about(each));
+    const problem = value === null ? undefined : misfit(column, name, value);
+    if (problem !== undefined) throw refuse(at, `${problem}; ${variables.about(each)}`);
     return value;
   };
   if (!isArray(operand)) {
-    const value = resolve(operand);
+    const value = resolve(operand, path);
     return value === null ? UNKNOWN : bindOperator(column, name, value, path);
   }
-  const members = operand.map(resolve);
+  const members = operand.map((each, at) => resolve(each, `${path}[${at}]`));
   return (members.includes(null) ? bindPartly : bindOperator)(column, name, members, path);
 }
 

@@ -257,6 +257,39 @@ export function bindPartly(column: Column, name: string, members: readonly Json[
   return isUnknown ? UNKNOWN : bind(column, members, path);
 }
 
+/**
+ * Why the value of a variable is no operand, or no member of one that is a list. Unlike the refusals of `bindOperator` it does
+ * not quote the value, which nobody wrote.
+ * @returns undefined when it fits, and where the operator takes nothing anyway
+ */
+export function misfit(column: Column, name: string, given: Json): string | undefined {
+  const expected = column.encrypted ? undefined : expectedOf(column, name);
+  if (expected === undefined) return undefined;
+  const isRight = isArray(given) ? given.every(expected.fits) : expected.fits(given);
+  return isRight ? undefined : `must be ${expected.words}`;
+}
+
+function expectedOf(
+  column: Column,
+  name: string,
+): { readonly words: string; readonly fits: (each: Json) => boolean } | undefined {
+  const fitting = (type: ColumnType) => (each: Json) =>
+    COLUMN_TYPES[type].parse(each, column.values) !== undefined;
+  switch (operandOf(column.type, name)) {
+    case undefined:
+    case "null":
+      return undefined;
+    case "flag":
+      return { words: "true or false", fits: fitting("boolean") };
+    case "text":
+      return { words: "text", fits: fitting("text") };
+    case "member":
+      return { words: expectation(column), fits: fitting("enum") };
+    default:
+      return { words: expectation(column), fits: fitting(column.type) };
+  }
+}
+
 function requireOperator(column: Column, name: string, operand: Json, path: Path): Operator {
   const operator = OPERATORS.get(name);
   const allowed = operatorsOf(column);

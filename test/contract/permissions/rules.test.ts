@@ -815,6 +815,23 @@ describe("a rule that makes no sense", () => {
     ]);
   });
 
+  it("is refused when a misspelt variable would be a text to which everything is unequal", async () => {
+    const { status, body } = await admin.post("/svc_permission", {
+      role,
+      table: "notes",
+      action: "read",
+      filter: { title: { _neq: "$usr.name" } },
+    });
+    expect([status, body.message]).toEqual([
+      400,
+      [
+        'filter.title._neq: unknown variable "$usr.name"; there are $user.id, $user.<column>, $role.id and $now; did you mean "$user.name"?',
+      ],
+    ]);
+    await rule({ filter: { title: { _neq: "$5" } } });
+    expect(titles(await ann.get("/notes"))).toEqual(["a", "b", "c"]);
+  });
+
   it("is refused when a change would make it so", async () => {
     const { id } = await rule({ filter: { salary: 1 } });
     const { status, body } = await admin.patch(`/svc_permission/${id}`, { table: "teams" });
