@@ -163,7 +163,10 @@ describe("fields and deep", () => {
     ],
     [{ fields: "title.x" }, 'fields: "title" of "books" is a column, not a relation'],
     [{ fields: "_count(title)" }, 'fields: "title" of "books" is a column, not a relation'],
-    [{ fields: "_count(author)" }, 'fields: _count(author): "author" is to-one; write author.name instead'],
+    [
+      { fields: "_count(author)" },
+      'fields: _count(author): "author" is to-one, so there is nothing to count',
+    ],
     [{ fields: "_count(reviewz)" }, 'fields: unknown field "reviewz" on "books"; did you mean "reviews"?'],
     [{ fields: "-author,author._count(nope)" }, 'fields: unknown field "nope" on "authors"'],
     [{ fields: "author.mentor.mentor._count(books)" }, 'fields: "books" lies deeper than 3 relations'],
@@ -241,12 +244,28 @@ describe("sort", () => {
   it.each([
     ["xyz", 'sort: unknown field "xyz" on "books"'],
     ["author", 'sort: "author" is a relation; sort by author.id or another of its columns'],
-    ["tags", 'sort: "tags" is a relation; sort by _count(tags)'],
+    ["tags", 'sort: "tags" is a to-many relation; sort by _count(tags)'],
     [
       "reviews.stars",
       'sort: "reviews.stars" goes through the to-many relation "reviews"; use _max(reviews.stars) or _count(reviews)',
     ],
-    ["_count(author)", 'sort: _count(author): "author" is to-one; write author.name instead'],
+    [
+      "author.books.title",
+      'sort: "author.books.title" goes through the to-many relation "books", by which only "authors" can be sorted',
+    ],
+    [
+      "reviews.book.title",
+      'sort: "reviews.book.title" goes through the to-many relation "reviews"; use _count(reviews)',
+    ],
+    [
+      "author.mentor",
+      'sort: "author.mentor" is a relation; sort by author.mentor.id or another of its columns',
+    ],
+    ["author.pupils", 'sort: "author.pupils" is a to-many relation, by which only "authors" can be sorted'],
+    ["_count(author)", 'sort: _count(author): "author" is to-one, so there is nothing to count'],
+    ["_max(author.born)", 'sort: _max(author.born): "author" is to-one; write author.born instead'],
+    ["-_min(author.born)", 'sort: _min(author.born): "author" is to-one; write author.born instead'],
+    ["_max(reviews.book)", 'sort: "book" is a relation; _max takes a column of "reviews"'],
     ["_count(title)", 'sort: "title" of "books" is a column, not a relation'],
     ["_max(reviews.nope)", 'sort: unknown field "nope" on "reviews"'],
     ["royalty", 'sort: "royalty" is encrypted and can\'t be sorted by'],

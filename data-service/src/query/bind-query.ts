@@ -192,17 +192,21 @@ function requireRelation(name: string, { view, table }: Scope, path: Path, purpo
     : notComparable(path, name, table, view, relations);
 }
 
-/** The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`. @param text the whole expression */
+/**
+ * The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`.
+ * @param asked the whole expression, and what it asks of the relation's records
+ */
 function requireCountable(
   name: string,
   scope: Scope,
   path: Path,
   purpose: Purpose,
-  text = `_count(${name})`,
+  { text, field }: { readonly text: string; readonly field?: string } = { text: `_count(${name})` },
 ): Step {
   const step = requireRelation(name, scope, path, purpose);
   if (step.relation.many) return step;
-  throw refuse(path, `${text}: "${name}" is to-one; write ${name}.name instead`);
+  const instead = field === undefined ? ", so there is nothing to count" : `; write ${name}.${field} instead`;
+  throw refuse(path, `${text}: "${name}" is to-one${instead}`);
 }
 
 interface DeepSetting {
@@ -319,9 +323,11 @@ function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
   const { descending } = key;
   if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
   requireHops(scope.depth + 1, scope, path);
-  const step = requireCountable(key.relation, scope, path, "use", key.text);
+  const step = requireCountable(key.relation, scope, path, "use", key);
   if (key.kind === "count") return { kind: "count", step, descending };
-  const column = requireSortable(key.field, { ...scope, table: step.target }, path);
+  const column = requireSortable(key.field, { ...scope, table: step.target }, path, () => {
+    return `"${key.field}" is a relation; _${key.kind} takes a column of "${step.target.name}"`;
+  });
   return { kind: key.kind, step, column, descending };
 }
 
@@ -331,33 +337,48 @@ function bindSortPath(segments: readonly string[], descending: boolean, scope: S
   for (const segment of segments.slice(0, -1)) {
     const step = requireRelation(segment, here, path, "use");
     if (step.relation.many) {
-      const hint = `_max(${segment}.${segments.at(-1)})`;
-      throw refuse(
-        path,
-        `"${segments.join(".").slice(0, 64)}" goes through the to-many relation "${segment}"; use ${hint} or _count(${segment})`,
-      );
+      const through = `goes through the to-many relation "${segment}"`;
+      const instead = insteadOfMany(segments, steps.length, here.table);
+      throw refuse(path, `"${segments.join(".").slice(0, 64)}" ${through}${instead}`);
     }
     steps.push(step);
     here = { ...here, table: step.target, depth: here.depth + 1 };
     requireHops(here.depth, scope, path);
   }
-  const column = requireSortable(segments.at(-1) ?? "", here, path);
+  const column = requireSortable(segments.at(-1) ?? "", here, path, ({ many }) => {
+    const name = segments.join(".");
+    if (many) return `"${name}" is a to-many relation${insteadOfMany(segments, steps.length, here.table)}`;
+    return `"${name}" is a relation; sort by ${name}.id or another of its columns`;
+  });
   return { kind: "column", path: steps, column, descending };
+}
+
+/** What a sort key can be in place of one with a to-many relation. @param at where that stands @param table whose it is */
+function insteadOfMany(segments: readonly string[], at: number, { name }: Table): string {
+  const [relation, ...rest] = segments.slice(at);
+  if (at > 0) return `, by which only "${name}" can be sorted`;
+  const extreme = rest.length === 1 ? [`_max(${relation}.${rest[0]})`] : [];
+  const keys = [...extreme, `_count(${relation})`].join(" or ");
+  return rest.length === 0 ? `; sort by ${keys}` : `; use ${keys}`;
 }
 
 function requireHops(depth: number, { limits: { maxDepth } }: Scope, path: Path): void {
   if (depth > maxDepth) throw refuse(path, `goes through more than ${maxDepth} relations`);
 }
 
-function requireSortable(name: string, { view, table }: Scope, path: Path): Column {
+/** @param ofRelation the refusal of a relation */
+function requireSortable(
+  name: string,
+  { view, table }: Scope,
+  path: Path,
+  ofRelation: (relation: Relation) => string,
+): Column {
   const column = view.column(table, name);
   if (column === undefined) {
     const relation = view.relation(table, name)?.relation;
-    if (relation === undefined) throw notComparable(path, name, table, view);
-    throw refuse(
-      path,
-      `"${name}" is a relation; sort by ${relation.many ? `_count(${name})` : `${name}.id or another of its columns`}`,
-    );
+    throw relation === undefined
+      ? notComparable(path, name, table, view)
+      : refuse(path, ofRelation(relation));
   }
   if (column.encrypted || !COLUMN_TYPES[column.type].sortable) {
     const why = column.encrypted ? "is encrypted" : `has the type ${column.type}`;

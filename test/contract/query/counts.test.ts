@@ -198,8 +198,8 @@ describe("_count in fields", () => {
   });
 
   it.each([
-    ["_count(author)", '_count(author): "author" is to-one; write author.name instead'],
-    ["author._count(mentor)", '_count(mentor): "mentor" is to-one; write mentor.name instead'],
+    ["_count(author)", '_count(author): "author" is to-one, so there is nothing to count'],
+    ["author._count(mentor)", '_count(mentor): "mentor" is to-one, so there is nothing to count'],
     ["_count(title)", '"title" of "books" is a column, not a relation'],
     ["_count(reviewz)", 'unknown field "reviewz" on "books"; did you mean "reviews"?'],
     ["-author,author._count(bookz)", 'unknown field "bookz" on "authors"; did you mean "books"?'],
@@ -226,7 +226,7 @@ describe("_count in fields", () => {
   it("refuses it in deep with the path", async () => {
     const deep = { author: { fields: "_count(mentor)" } };
     expect(await library.refusal("books", { deep })).toBe(
-      'deep.author.fields: _count(mentor): "mentor" is to-one; write mentor.name instead',
+      'deep.author.fields: _count(mentor): "mentor" is to-one, so there is nothing to count',
     );
   });
 
