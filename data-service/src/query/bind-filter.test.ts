@@ -97,7 +97,15 @@ describe("a filter is refused", () => {
     [{ xyz: 1 }, 'filter.xyz: unknown field "xyz" on "books"'],
     [{ authorId: 1 }, 'filter.authorId: unknown field "authorId" on "books"; did you mean "author"?'],
     [{ author: { nmae: 1 } }, 'filter.author.nmae: unknown field "nmae" on "authors"; did you mean "name"?'],
-    [{ "author.name": 1 }, 'filter.author.name: unknown field "author.name" on "books"'],
+    [
+      { "author.name": 1 },
+      'filter.author.name: unknown field "author.name" on "books"; write {"author":{"name":…}}',
+    ],
+    [
+      { author: { "mentor.mentor.name": 1 } },
+      'filter.author.mentor.mentor.name: unknown field "mentor.mentor.name" on "authors"; write {"mentor":{"mentor":{"name":…}}}',
+    ],
+    [{ "title.name": 1 }, 'filter.title.name: unknown field "title.name" on "books"'],
     [{ "": 1 }, 'filter.: unknown field "" on "books"'],
     [{ title: {} }, 'filter.title: needs an operator, as in {"_eq":…}'],
     [
@@ -140,6 +148,45 @@ describe("a filter is refused", () => {
       'filter.reviews: unknown field "reviews" on "books"',
     );
     expect(refusal({ noze: "x" })).toBe('filter.noze: unknown field "noze" on "books"; did you mean "note"?');
+    for (const name of ["reviews.stars", "rewievs.stars"])
+      expect(refusal({ [name]: 5 }, readerView)).toBe(`filter.${name}: unknown field "${name}" on "books"`);
+  });
+
+  it.each<[filter: Json, message: string]>([
+    [
+      { the_json: { k: "v" } },
+      'filter.the_json.k: unknown operator "k" on the json column "the_json"; a json column can only be compared with null',
+    ],
+    [
+      { "the_json.k": "v" },
+      'filter.the_json.k: unknown field "the_json.k" on "samples"; a json column can only be compared with null',
+    ],
+    [
+      { the_json: { _eqq: 1 } },
+      'filter.the_json._eqq: unknown operator "_eqq" on the json column "the_json"; did you mean "_eq"?',
+    ],
+  ])("what is inside of JSON can't be compared: %j", (filter, message) => {
+    expect(refusalOf(() => bind(filter, { of: "samples" }))).toBe(message);
+  });
+
+  it("a + of an address that has become a space is told as such", () => {
+    const time = "2021-01-01T00:00:00 02:00";
+    const hint = "(a + in an address is a space; write %2B)";
+    for (const fromText of [true, false])
+      expect(refusalOf(() => bind({ the_datetime: { _gt: time } }, { of: "samples", fromText }))).toBe(
+        `filter.the_datetime._gt: must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "${time}" ${hint}`,
+      );
+    expect(refusalOf(() => bind({ the_float: "1e 5" }, { of: "samples", fromText: true }))).toBe(
+      `filter.the_float: must be a number, not "1e 5" ${hint}`,
+    );
+    for (const [name, text] of [
+      ["the_datetime", "2021-01-01 00:00:00"],
+      ["the_datetime", "2021-01-01T00:00:00 2 "],
+      ["the_int", "1 2"],
+    ] as const)
+      expect(refusalOf(() => bind({ [name]: text }, { of: "samples", fromText: true }))).toMatch(
+        /not "[^"]+"$/,
+      );
   });
 
   it("beyond 100 comparisons, tests for related records included", () => {

@@ -7,7 +7,7 @@ import { isVariable, type Variables, variablesIn } from "../permission/variables
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
-import { bindOperator, bindPartly, misfit, OPERATORS, operandFromText } from "./operators.js";
+import { bindOperator, bindPartly, misfit, OPERATORS, onlyNull, operandFromText } from "./operators.js";
 import { notComparable, type Path, refuse } from "./refuse.js";
 
 export interface FilterContext {
@@ -74,7 +74,20 @@ function bindEntry(name: string, json: Json, table: Table, scope: Scope, path: P
   const found = scope.view.relation(table, name);
   if (found !== undefined) return bindRelation(found.relation, found.target, json, scope, path);
   if (OPERATORS.has(name)) throw refuse(path, `${name} stands inside a field, as in {"name":{"${name}":…}}`);
+  const instead = insteadOfDots(name, table, scope.view);
+  if (instead !== undefined)
+    throw refuse(path, `unknown field "${name.slice(0, 64)}" on "${table.name}"; ${instead}`);
   throw notComparable(path, name, table, scope.view);
+}
+
+/** `author.name` is how other parameters write it; here one object stands inside the other. */
+function insteadOfDots(name: string, table: Table, view: ReadView): string | undefined {
+  const [first = "", ...rest] = name.slice(0, 64).split(".");
+  if (rest.length === 0) return undefined;
+  if (view.relation(table, first) !== undefined)
+    return `write ${[first, ...rest].reduceRight((inner, each) => `{"${each}":${inner}}`, "…")}`;
+  const column = view.column(table, first);
+  return column?.type === "json" ? onlyNull(column.type) : undefined;
 }
 
 function bindLogic(
@@ -152,7 +165,10 @@ function unknownOperator(name: string, column: Column): string {
     const inner = `{"${column.name}":{…}}`;
     return `${name} stands around fields, as in {"${name}":${name === "_not" ? inner : `[${inner}]`}}`;
   }
-  return `unknown operator "${name}" on the ${column.type} column "${column.name}"${suggestion(name, OPERATORS.keys())}`;
+  const unknown = `unknown operator "${name}" on the ${column.type} column "${column.name}"`;
+  // What is meant as a member of the JSON.
+  const isInside = column.type === "json" && !name.startsWith("_");
+  return unknown + (isInside ? `; ${onlyNull(column.type)}` : suggestion(name, OPERATORS.keys()));
 }
 
 /**

@@ -1,4 +1,5 @@
 // The public operators, one row each: which columns accept them, with which operand, and what they mean.
+import type { AppError } from "@portico/shared/app-error";
 import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import {
@@ -51,9 +52,18 @@ function not(of: Predicate): Predicate {
 function value(column: Column, operand: Json, path: Path): Stored {
   const row = COLUMN_TYPES[column.type];
   const stored = row.parse(operand, column.values);
-  if (stored === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(operand)}`);
+  if (stored === undefined)
+    throw wrongValue(column, operand, path, (text) => row.parse(text, column.values) !== undefined);
   if (typeof stored === "string") checkLength(stored, path);
   return stored;
+}
+
+/** @param fits whether it would be right with another text */
+function wrongValue(column: Column, operand: Json, path: Path, fits: (text: string) => boolean): AppError {
+  const problem = `must be ${expectation(column)}, not ${describe(operand)}`;
+  // As in the offset of a time, `+02:00`.
+  const wasPlus = typeof operand === "string" && operand.includes(" ") && fits(operand.replaceAll(" ", "+"));
+  return refuse(path, wasPlus ? `${problem} (a + in an address is a space; write %2B)` : problem);
 }
 
 function expectation(column: Column): string {
@@ -307,7 +317,7 @@ function requireOperator(column: Column, name: string, operand: Json, path: Path
 }
 
 /** What a column without equality accepts instead. */
-function onlyNull(type: ColumnType): string {
+export function onlyNull(type: ColumnType): string {
   return COLUMN_TYPES[type].families.includes("membership")
     ? "an enum list takes _contains with one of its values, and _eq and _neq only with null"
     : `${columnOf(type)} can only be compared with null`;
@@ -331,7 +341,8 @@ export function operandFromText(column: Column, name: string, text: Json, path: 
 
 function valueFromText(column: Column, text: Json, path: Path): Json {
   if (typeof text !== "string") return text;
-  const json = COLUMN_TYPES[column.type].fromText(text);
-  if (json === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(text)}`);
+  const { fromText } = COLUMN_TYPES[column.type];
+  const json = fromText(text);
+  if (json === undefined) throw wrongValue(column, text, path, (other) => fromText(other) !== undefined);
   return json;
 }

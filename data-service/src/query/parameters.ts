@@ -46,6 +46,7 @@ export interface Parameters {
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];
+const NOT_APPLYING = "does not apply to this call";
 
 /**
  * Reads the parameters of an address.
@@ -72,7 +73,7 @@ export function readCall<Own extends OwnName>(
   const applying: readonly string[] = [...allowed, ...own];
   for (const { name, key, value } of ownParameters(search)) {
     // If it were ignored, a delete that was only to be tried would really happen.
-    if (!applying.includes(name)) throw refuse(name, "does not apply to this call");
+    if (!applying.includes(name)) throw refuse(name, NOT_APPLYING);
     if (key !== name) brackets.push([key, value]);
     else if (values.has(name)) throw refuse(name, "is given twice");
     else values.set(name, value);
@@ -128,6 +129,18 @@ function parseJson(name: ParameterName, text: string): Json {
     case "refused":
       throw refuse(placeIn(name, read.problem), read.problem.what);
   }
+}
+
+/**
+ * Those of a QUERY stand in its body; in its address they would be ignored silently.
+ * @throws AppError 400 naming the first one there
+ */
+export function refuseInAddress(search: string): void {
+  for (const { name } of ownParameters(search))
+    throw refuse(
+      name,
+      parameterName(name) === undefined ? NOT_APPLYING : "stands in the body of a QUERY, not in its address",
+    );
 }
 
 /**

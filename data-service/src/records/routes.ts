@@ -16,11 +16,11 @@ import {
 } from "../http/respond.js";
 import { dispatch, type Methods, type OwnHandlers } from "../http/table-handlers.js";
 import {
-  PARAMETERS,
   type Parameters,
   parametersOfBody,
   readCall,
   readParameters,
+  refuseInAddress,
   SHAPE_PARAMETERS,
 } from "../query/parameters.js";
 import { Stop } from "../stop.js";
@@ -108,8 +108,8 @@ function recordOf(request: Request): RecordCall {
 }
 
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
-  const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
-  const parameters = from === "address" ? address : parametersOfBody(body(request));
+  if (from === "body") refuseInAddress(searchOf(request));
+  const parameters = from === "body" ? parametersOfBody(body(request)) : readParameters(searchOf(request));
   const table = String(request.params.table);
   const stop = new Stop();
   response.once("close", () => {

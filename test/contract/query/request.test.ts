@@ -159,8 +159,14 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
   );
 
   it("refuse our parameters in the address, which would be ignored silently", async () => {
-    const { status, text } = await send("QUERY", "/books?limit=1", "{}");
-    expect([status, JSON.parse(text).message]).toEqual([400, "limit: does not apply to this call"]);
+    for (const [name, problem] of [
+      ["limit", "stands in the body of a QUERY, not in its address"],
+      ["filter", "stands in the body of a QUERY, not in its address"],
+      ["dryRun", "does not apply to this call"],
+    ]) {
+      const { status, text } = await send("QUERY", `/books?${name}=1`, "{}");
+      expect([status, JSON.parse(text).message]).toEqual([400, `${name}: ${problem}`]);
+    }
   });
 
   it("refuse a filter of more than 8,192 characters", async () => {
@@ -233,6 +239,10 @@ describe("the address", () => {
     ["filter=%", "filter: is not valid percent-encoded UTF-8"],
     ["fields=%zz", "fields: is not valid percent-encoded UTF-8"],
     ["limit=1;page=2", "limit: must be a whole number from 0"],
+    [
+      'filter={"createdAt":{"_gt":"2021-01-01T00:00:00+02:00"}}',
+      'filter.createdAt._gt: must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "2021-01-01T00:00:00 02:00" (a + in an address is a space; write %2B)',
+    ],
     ["limit", "limit: must be a whole number from 0"],
     [
       "filter",

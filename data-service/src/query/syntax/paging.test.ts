@@ -29,34 +29,34 @@ describe("limit and page", () => {
     expect([skip > 1e15, Number.isSafeInteger(skip + limit)]).toEqual([true, true]);
   });
 
-  it.each<Json>([
-    "-1",
-    -1,
-    "1.5",
-    1.5,
-    "",
-    " 1",
-    "1e2",
-    "0x1",
-    "NaN",
-    "１",
-    "99999999999999999",
-    null,
-    true,
-    [],
-    {},
-  ])("refuses %j", (value) => {
-    expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
-      "limit: must be a whole number from 0",
-    );
-    expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
-      "page: must be a whole number from 1",
-    );
-  });
+  it.each<Json>(["-1", -1, "1.5", 1.5, "", " 1", "1e2", "0x1", "NaN", "１", null, true, [], {}])(
+    "refuses %j",
+    (value) => {
+      expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
+        "limit: must be a whole number from 0",
+      );
+      expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
+        "page: must be a whole number from 1",
+      );
+    },
+  );
+
+  it.each<Json>(["9007199254740992", 2 ** 53, "99999999999999999999", 1e300])(
+    "refuses %j, which is too large, with the largest number",
+    (value) => {
+      expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
+        "limit: must be a whole number from 0 to 9007199254740991",
+      );
+      expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
+        "page: must be a whole number from 1 to 9007199254740991",
+      );
+    },
+  );
 
   it.each<[given: { limit?: Json; page?: Json }, maxLimit: number | undefined, message: string]>([
     [{ page: 0 }, undefined, "page: must be a whole number from 1"],
     [{ limit: 6 }, 5, "limit: is above the maximum of 5"],
+    [{ limit: "99999999999999999999" }, 5, "limit: must be a whole number from 0 to 5"],
     [{ limit: 0 }, 5, "limit: 0 means all, which is more than the maximum of 5"],
   ])("refuses %j with the maximum %p", (given, maxLimit, message) => {
     expect(refusalOf(() => parsePaging(given, at, maxLimit))).toBe(message);

@@ -21,7 +21,7 @@ export function parsePaging(
   path: (name: string) => Path,
   maxLimit: number | undefined,
 ): { limit: number; skip: number } {
-  const limit = wholeNumber(given.limit, standardLimit(maxLimit), 0, path("limit"));
+  const limit = wholeNumber(given.limit, standardLimit(maxLimit), 0, path("limit"), maxLimit);
   const page = wholeNumber(given.page, 1, 1, path("page"));
   if (maxLimit !== undefined && (limit > maxLimit || limit === 0)) {
     const all = limit === 0 ? "0 means all, which is more than the maximum of" : "is above the maximum of";
@@ -33,11 +33,19 @@ export function parsePaging(
   return { limit, skip: Math.min(skip, Number.MAX_SAFE_INTEGER - limit) };
 }
 
-function wholeNumber(given: Json | undefined, fallback: number, least: number, path: Path): number {
+/** @param most what to name as the greatest number */
+function wholeNumber(
+  given: Json | undefined,
+  fallback: number,
+  least: number,
+  path: Path,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
   if (given === undefined) return fallback;
-  const number = typeof given === "string" && /^\d{1,16}$/.test(given) ? Number(given) : given;
+  const number = typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
-  throw refuse(path, `must be a whole number from ${least}`);
+  const isTooLarge = typeof number === "number" && number > Number.MAX_SAFE_INTEGER;
+  throw refuse(path, `must be a whole number from ${least}${isTooLarge ? ` to ${most}` : ""}`);
 }
 
 const META_KEYS: readonly MetaKey[] = ["totalCount", "filterCount"];
