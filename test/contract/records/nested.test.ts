@@ -362,6 +362,32 @@ describe("records inside a body", () => {
     expect([starred.status, starred.body.message]).toEqual([400, ["star: unknown field"]]);
   });
 
+  it("are refused where the caller could not see one that another links to, in words for who never sent its id", async () => {
+    const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+    await rule({ table: "posts", action: "read", filter: { title: { _neq: "hidden" } } });
+    for (const table of ["authors", "comments"]) await rule({ table, action: "read" });
+    for (const table of ["authors", "comments", "posts"]) await rule({ table, action: "create" });
+    await rule({ table: "comments", action: "update" });
+    const hidden = { title: "hidden", author: { name: "Bob" } };
+    const { id } = await make(admin, "comments", { text: "x", post: POST });
+    const before = await counts();
+    for (const [answer, place] of [
+      [await ann.post("/comments", { text: "x", post: hidden }), "post"],
+      [await ann.patch(`/comments/${id}`, { post: hidden }), "post"],
+      [await ann.post("/posts", { ...hidden, comments: [{ text: "x" }] }), String.raw`comments\[0\]\.post`],
+    ] as const)
+      expect([answer.status, answer.body.message]).toEqual([
+        400,
+        [
+          expect.stringMatching(
+            `^${place}: there is no "posts" record with the id [0-9a-f]{24}; one that this body makes must be one that you may see$`,
+          ),
+        ],
+      ]);
+    expect(await counts()).toEqual(before);
+    expect((await ann.post("/posts", hidden)).status).toBe(201);
+  });
+
   it("may be ten thousand for all records of a request, and no more", async () => {
     const { id: author } = await make(admin, "authors", { name: "Ann" });
     const before = await counts();

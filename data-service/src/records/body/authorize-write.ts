@@ -137,6 +137,7 @@ export async function chooseUpdate(
   id: Stored,
   alternatives: readonly Alternative[],
   now: Date,
+  options: LinkedOptions,
 ): Promise<JudgedUpdate | undefined> {
   let matched = false;
   for (const { plan, rows, check } of alternatives) {
@@ -147,7 +148,7 @@ export async function chooseUpdate(
     matched = true;
     // Before the check, as for new records. Where there is no check, it can reveal nothing.
     const isChecked = check.kind !== "always";
-    if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))]);
+    if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))], options);
     const whole = await planWithUnseen(deps, record, plan);
     const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
     if ((await satisfying(deps, table, [result], check)).has(0)) {

@@ -55,13 +55,14 @@ export async function bindCreates(
 export async function judgeCreates(
   deps: RecordDeps,
   { rights, table, catalog, given, bodies }: BoundCreates,
-  { pathOf = alone, isComing = () => false }: LinkedOptions,
+  { pathOf = alone, isComing = () => false, ownLinksOf }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
   await deps.hooksOf(table).beforeCreate(catalog, given);
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {
     pathOf,
+    ownLinksOf,
     isComing: (target, id) => isAmong(target, id) || isComing(target, id),
   });
   const judged: JudgedPlan[] = [];

@@ -20,6 +20,8 @@ export interface LinkedOptions {
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
   readonly isComing?: (target: Table, id: Stored) => boolean;
+  /** Relations through which the plan at a position links to records that the same body makes, or to the one around it. */
+  readonly ownLinksOf?: ((at: number) => ReadonlySet<string> | undefined) | undefined;
   /** They were visible before and are linked to by now, which may be why the caller no longer sees them. */
   readonly isWritten?: boolean;
 }
@@ -31,7 +33,7 @@ export interface LinkedOptions {
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],
-  { pathOf = alone, isComing = () => false, isWritten = false }: LinkedOptions = {},
+  { pathOf = alone, isComing = () => false, isWritten = false, ownLinksOf }: LinkedOptions = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
   for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
@@ -41,16 +43,18 @@ export async function requireLinked(
     const known = await linkable(deps, target, ids, { waits: isWaiting(relation), visible: seen });
     const missing = wanted.filter(({ text }) => !known.has(text));
     for (const { at, text } of missing) {
-      unknown.push({
-        at,
-        problem: `${relation.name}: there is no "${target.name}" record with the id ${text}`,
-      });
+      const own = ownLinksOf?.(at)?.has(relation.name) === true ? MADE_UNSEEN : "";
+      const problem = `${relation.name}: there is no "${target.name}" record with the id ${text}${own}`;
+      unknown.push({ at, problem });
     }
   }
   const inOrder = unknown.toSorted((a, b) => a.at - b.at);
   const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
   if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
 }
+
+/** It was made a moment ago, with an id that the client has never heard of. */
+const MADE_UNSEEN = "; one that this body makes must be one that you may see";
 
 /** What plans link to through one relation, where the same rule says what is there. */
 type Question = Pick<AuthorizedLinks, "relation" | "target"> & {

@@ -64,7 +64,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
         pathOf,
         ...(ownLinksOf && { ownLinksOf }),
       });
-      const judged = await judgeCreates(deps, bound, { pathOf });
+      const judged = await judgeCreates(deps, bound, { pathOf, ownLinksOf });
       const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
       const create = await prepareCreate(deps, table, plans, pathOf);
       const { ids } = await create(log);

@@ -95,13 +95,14 @@ async function updateOne(
   });
   await hooks.beforeUpdate(catalog, id, body);
   const fields = shownFields(shape);
+  const linked = { ownLinksOf: () => brought?.ownLinks };
   const { document, before, written } = await untilUncontended(deps, table, id, async () => {
-    const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
+    const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
-    await requireLinked(deps, [{ mustExist: judged.unasked }]);
+    await requireLinked(deps, [{ mustExist: judged.unasked }], linked);
     const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
