@@ -72,6 +72,37 @@ describe("a list of links", () => {
   });
 });
 
+describe("the numbers of new records", () => {
+  const LAST = Number.MAX_SAFE_INTEGER;
+
+  it.each([
+    [1, LAST],
+    [2, LAST - 1],
+    [3, LAST - 2],
+  ])("reach the last safe integer, %i at once", async (count, first) => {
+    const store = storeWith(PATIENCE_MS);
+    const numbered = { ...table, id: `to_the_last_${count}` };
+    await store.raiseSequence(numbered, first - 1);
+    expect(await store.nextInSequence(numbered, count)).toBe(first);
+  });
+
+  it.each([
+    [1, LAST],
+    [2, LAST - 1],
+    [2, LAST],
+    [3, LAST - 1],
+    [4, LAST - 1],
+  ])("never pass it: %i at once after %i", async (count, last) => {
+    const store = storeWith(PATIENCE_MS);
+    const numbered = { ...table, id: `beyond_${count}_${last}` };
+    await store.raiseSequence(numbered, last);
+    for (const _again of [1, 2, 3])
+      await expect(store.nextInSequence(numbered, count)).rejects.toThrow(
+        'There are no numbers left for new records of "items".',
+      );
+  });
+});
+
 describe("a stream", () => {
   it.each<[string, Stage[]]>([
     ["find", [{ $match: {} }, { $sort: { place: 1 } }]],

@@ -395,10 +395,12 @@ export class RecordStore {
   /** The first of some numbers that are not yet ids of records; never given twice. */
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
-      const first = await this.#refusing(table, () => takeNumbers(this.#db, table.id, count));
-      if (!Number.isSafeInteger(first + count - 1)) throw noNumbersLeft(table);
+      // Beyond the safe integers sums are rounded, but never down to one: the last number, as it was counted, tells of all.
+      const last = await this.#refusing(table, () => takeNumbers(this.#db, table.id, count));
+      if (!Number.isSafeInteger(last)) throw noNumbersLeft(table);
+      const first = last - count + 1;
       // Records may have existed before the table, and another program may still be making some.
-      const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
+      const range = first === 1 ? { $gte: 1 } : { $gte: first, $lte: last };
       const isTaken = { $match: { _id: range } };
       const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
       if (taken.length === 0) return first;

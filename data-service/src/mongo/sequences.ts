@@ -12,13 +12,13 @@ function sequencesOf(db: Db): Collection<SequenceDocument> {
   return db.collection<SequenceDocument>("_sequences");
 }
 
-/** Gives some numbers in a row. @returns the first of them */
+/** Gives some numbers in a row. @returns the last of them */
 export async function takeNumbers(db: Db, table: string, count: number): Promise<number> {
   const change = { $inc: { last: count } };
   const options = { upsert: true, returnDocument: "after" } as const;
   const taken = await sequencesOf(db).findOneAndUpdate({ _id: table }, change, options);
   if (taken === null) throw new Error(`the sequence of table ${table} gave nothing`);
-  return taken.last - count + 1;
+  return taken.last;
 }
 
 /** Continues above this number, if it has not come that far. */
