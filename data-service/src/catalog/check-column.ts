@@ -101,7 +101,8 @@ function checkOptions(reader: DefinitionReader, type: ColumnType): { values: rea
     distinct.length !== values.length ||
     distinct.length > MAX_ENUM_VALUES
   ) {
-    reader.problem("options", `must be {"values": […]} with 1 to ${MAX_ENUM_VALUES} different texts`);
+    const wanted = `1 to ${MAX_ENUM_VALUES} different texts, none of them empty`;
+    reader.problem("options", `must be {"values": […]} with ${wanted}`);
   }
   return { values: distinct };
 }

@@ -201,22 +201,25 @@ describe("a definition that makes no sense is refused with the place and the rea
       column({ type: "enum", options: { values: ["a"], labels: { a: "A" } } }),
       "columns[0].options.labels: is not known here",
     ],
-    [column({ type: "enum" }), 'columns[0].options: must be {"values": […]} with 1 to 1000 different texts'],
+    [
+      column({ type: "enum" }),
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts, none of them empty',
+    ],
     [
       column({ type: "enum", options: [] }),
-      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts, none of them empty',
     ],
     [
       column({ type: "enum", options: ["a", "a"] }),
-      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts, none of them empty',
     ],
     [
       column({ type: "enum", options: ["a", 5] }),
-      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts, none of them empty',
     ],
     [
       column({ type: "enum", options: ["a", ""] }),
-      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts, none of them empty',
     ],
     [column({ rules: [] }), "columns[0].rules: must be an object, not a list"],
     [

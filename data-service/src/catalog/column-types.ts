@@ -134,7 +134,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "integer" },
   },
   bigint: {
-    expects: 'a whole number as text, such as "9007199254740993"',
+    expects: `a whole number as text, from "${INT64_MIN}" to "${INT64_MAX}"`,
     parse: (json) => (typeof json === "string" ? parseInt64(json) : undefined),
     toJson: (stored) => (isStoredNumber(stored) ? String(stored) : plainJson(stored)),
     fromText: asIs,
@@ -185,7 +185,8 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   },
   datetime: {
     ...dateRow(parseInstant, (date) => date.toISOString()),
-    expects: 'an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z"',
+    expects:
+      'an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z"',
     schema: { type: "string", format: "date-time" },
   },
   enum: {

@@ -33,7 +33,7 @@ export function planUndo(
   const others = definitions.filter((each) => each.id !== change.table);
   const catalog = buildCatalog(0, others, deps.systemTables);
   const wanted = beforeChange(definitions, catalog, existing, change);
-  const after = fittingNow(() =>
+  const after = fittingNow(wanted, () =>
     checkChanged(deps, others, wanted, definitionJson(wanted), { ownIds: false }),
   );
   requireOwnCollection(catalog, after);
@@ -79,14 +79,26 @@ export function settingsLeftAlone(change: TableChange, definitions: readonly Tab
   return places.filter((key) => same(now[key] ?? null, after[key] ?? null));
 }
 
-/** A former definition was valid in itself: whatever is wrong with it now conflicts with later changes. */
-function fittingNow(check: () => TableDefinition): TableDefinition {
+/**
+ * A former definition was valid in itself: whatever is wrong with it now conflicts with later changes. Whoever undoes a change
+ * has sent no list in which to look for a position, so members are called by their names.
+ */
+function fittingNow(wanted: TableDefinition, check: () => TableDefinition): TableDefinition {
   try {
     return check();
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "SCHEMA_ERROR") throw error;
-    throw new AppError("CONFLICT", { message: error.messages, cause: error });
+    const message = [error.messages].flat().map((each) => byName(each, wanted));
+    throw new AppError("CONFLICT", { message, cause: error });
   }
+}
+
+function byName(problem: string, { columns, relations }: TableDefinition): string {
+  const lists = { columns, relations };
+  return problem.replace(/^(columns|relations)\[(\d+)\]/, (place, list: keyof typeof lists, at: string) => {
+    const member = lists[list][Number(at)];
+    return member === undefined ? place : `${list}.${member.name}`;
+  });
 }
 
 /**

@@ -213,7 +213,7 @@ describe("values that could not be read back", () => {
     [
       "the_datetime",
       "9999-12-31T23:59:59-14:00",
-      'the_datetime: must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "9999-12-31T23:59:59-14:00"',
+      'the_datetime: must be an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z", not "9999-12-31T23:59:59-14:00"',
     ],
   ])("%s refuses %j", async (column, value, message) => {
     const { status, body } = await api.post("/samples", { [column]: value });
@@ -315,13 +315,21 @@ describe("operands are checked by type", () => {
     ["int", 1.5, "must be a whole number, not 1.5"],
     ["int", 9_007_199_254_740_992, "must be a whole number, not a number beyond ±9007199254740991"],
     ["int", true, "must be a whole number, not true or false"],
-    ["bigint", 5, 'must be a whole number as text, such as "9007199254740993", not 5'],
+    [
+      "bigint",
+      5,
+      'must be a whole number as text, from "-9223372036854775808" to "9223372036854775807", not 5',
+    ],
     [
       "bigint",
       "9223372036854775808",
-      'must be a whole number as text, such as "9007199254740993", not "9223372036854775808"',
+      'must be a whole number as text, from "-9223372036854775808" to "9223372036854775807", not "9223372036854775808"',
     ],
-    ["bigint", "1.0", 'must be a whole number as text, such as "9007199254740993", not "1.0"'],
+    [
+      "bigint",
+      "1.0",
+      'must be a whole number as text, from "-9223372036854775808" to "9223372036854775807", not "1.0"',
+    ],
     ["float", "0.5", 'must be a number, not "0.5"'],
     ["decimal", 19.9, 'must be a decimal number as text with at most 34 digits, such as "19.90", not 19.9'],
     ["decimal", "1e3", 'must be a decimal number as text with at most 34 digits, such as "19.90", not "1e3"'],
@@ -332,9 +340,13 @@ describe("operands are checked by type", () => {
     [
       "datetime",
       "2024-05-31T12:00:00",
-      'must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "2024-05-31T12:00:00"',
+      'must be an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z", not "2024-05-31T12:00:00"',
     ],
-    ["datetime", 0, 'must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not 0'],
+    [
+      "datetime",
+      0,
+      'must be an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z", not 0',
+    ],
     ["enum", "pink", 'must be one of red, green, blue, not "pink"'],
     ["enum", "RED", 'must be one of red, green, blue, not "RED"'],
     [

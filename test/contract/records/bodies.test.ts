@@ -429,7 +429,7 @@ describe("a number that reading would change", () => {
     ]);
     const filter = { headers, body: `{"filter":{"bigint":${number}}}` };
     expect((await admin.send("QUERY", "/things", filter)).body.message).toBe(
-      `filter.bigint: must be a whole number as text, such as "9007199254740993", ${beyond}`,
+      `filter.bigint: must be a whole number as text, from "-9223372036854775808" to "9223372036854775807", ${beyond}`,
     );
   });
 });

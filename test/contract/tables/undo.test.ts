@@ -601,6 +601,24 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
+  it("is refused where another member took a name since, and says which by its name", async () => {
+    const others = await table({});
+    const link = { name: "link", type: "many-to-one", table: others.name, inverse: "links" };
+    const made = await table({ ...TEXT, relations: [link] }, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [], relations: [] });
+    const taking = { columns: [{ name: "a", type: "int" }], relations: [{ ...link, name: "other" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, taking)).status).toBe(200);
+    const { status, body } = await undo(made.id);
+    expect([status, body.error.code, body.message]).toEqual([
+      409,
+      "CONFLICT",
+      [
+        `columns.a.name: "${made.name}" has a "a" already`,
+        `relations.link.inverse: "${others.name}" has a "links" already`,
+      ],
+    ]);
+  });
+
   it("of a relation in whose place a new one was made, by its name at both ends, keeps both", async () => {
     const others = await table({ columns: [{ name: "links_2", type: "string" }] });
     const link = { name: "link", type: "many-to-one", table: others.name, inverse: "links" };
