@@ -131,7 +131,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     sortable: true,
     numeric: true,
     compare: (a, b) => Number(a) - Number(b),
-    schema: { type: "integer" },
+    schema: { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   },
   bigint: {
     expects: `a whole number as text, from "${INT64_MIN}" to "${INT64_MAX}"`,

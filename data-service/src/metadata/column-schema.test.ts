@@ -14,12 +14,19 @@ function columnOf(definition: JsonObject) {
 }
 
 const COLORS = { values: ["red", "green"] };
+/** What a whole number may be. */
+const SAFE = { minimum: -9_007_199_254_740_991, maximum: 9_007_199_254_740_991 };
 
 describe("the schema of a column", () => {
   it.each<[string, JsonObject, object]>([
     ["text or null", { type: "string" }, { type: ["string", "null"] }],
     ["text", { type: "string", required: true }, { type: "string" }],
     ["anything", { type: "json" }, {}],
+    [
+      "a whole number that can be told from its neighbours",
+      { type: "int", required: true },
+      { type: "integer", ...SAFE },
+    ],
     [
       "a member or null",
       { type: "enum", options: COLORS },
@@ -33,7 +40,7 @@ describe("the schema of a column", () => {
     [
       "what its owner may not write",
       { type: "int", readOnly: true },
-      { type: ["integer", "null"], readOnly: true },
+      { type: ["integer", "null"], ...SAFE, readOnly: true },
     ],
   ])("says %s", (_what, definition, schema) => expect(valueSchema(columnOf(definition))).toEqual(schema));
 
@@ -49,6 +56,7 @@ describe("the schema of a column", () => {
       { type: "string", rules: { pattern: "(?i)a" } },
       { description: "Must match (?i)a (RE2)." },
     ],
+    ["one bound, which leaves the other", { type: "int", rules: { min: 0 } }, { minimum: 0 }],
     ["a default", { type: "int", default: 3 }, { description: "Default of a new record: 3." }],
   ])("of a body says %s", (_what, definition, parts) => {
     const { type: _type, ...rest } = inputSchema(columnOf(definition));

@@ -25,6 +25,8 @@ beforeAll(async () => {
       { name: "email", type: "string", rules: { format: "email" } },
       { name: "site", type: "string", rules: { format: "url" } },
       { name: "built", type: "datetime" },
+      { name: "number", type: "int" },
+      { name: "floor", type: "int", rules: { max: 9 } },
     ],
   });
   await makeTable(admin, {
@@ -96,10 +98,10 @@ describe("a definition", () => {
     const changes: [unknown, boolean][] = [
       [columnsOf([{ id, hidden: true }]), true],
       [columnsOf([{ id, ...settings, description: null }]), true],
-      [columnsOf([{ id }, { name: "floor", type: "int", required: null }]), true],
+      [columnsOf([{ id }, { name: "attic", type: "int", required: null }]), true],
       [columnsOf([{ id, name: null }]), false],
       [columnsOf([{ hidden: true }]), false],
-      [columnsOf([{ name: "attic" }]), false],
+      [columnsOf([{ name: "cellar" }]), false],
       [{ relations: [{ name: "room" }] }, false],
     ];
     for (const [body, isFine] of changes) {
@@ -140,6 +142,11 @@ describe("values", () => {
       [{ owner: UPPER.slice(1) }, false],
       [{ email: "jörg@exämple.de" }, true],
       [{ site: "https://exämple.de/ä" }, true],
+      [{ number: Number.MAX_SAFE_INTEGER, floor: Number.MIN_SAFE_INTEGER }, true],
+      [{ number: Number.MAX_SAFE_INTEGER + 1 }, false],
+      [{ number: Number.MIN_SAFE_INTEGER - 1 }, false],
+      [{ floor: Number.MIN_SAFE_INTEGER - 1 }, false],
+      [{ floor: 10 }, false],
     ];
     for (const [body, isFine] of bodies)
       expect([body, fits("shelves.create", body), isTaken(await admin.post("/shelves", body))]).toEqual([
@@ -151,11 +158,15 @@ describe("values", () => {
     const { id } = await make(admin, "shelves", {});
     const link = { shelf: id.toUpperCase(), places: [{ id: id.toUpperCase() }] };
     expect([fits("books.create", link), isTaken(await admin.post("/books", link))]).toEqual([true, true]);
-    const filter = { owner: { _in: [UPPER] } };
-    expect([fits("shelves.filter", filter), isTaken(await admin.get("/shelves", { filter }))]).toEqual([
-      true,
-      true,
-    ]);
+    const filters: [Row, boolean][] = [
+      [{ owner: { _in: [UPPER] } }, true],
+      [{ number: { _lte: Number.MAX_SAFE_INTEGER } }, true],
+      [{ number: { _lte: Number.MAX_SAFE_INTEGER + 1 } }, false],
+    ];
+    for (const [filter, isFine] of filters)
+      expect([fits("shelves.filter", filter), isTaken(await admin.get("/shelves", { filter }))]).toEqual([
+        ...[isFine, isFine],
+      ]);
   });
 
   it("of links are ten thousand at most", async () => {
