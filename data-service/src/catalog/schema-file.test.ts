@@ -38,6 +38,27 @@ describe("a written schema file", () => {
   });
 });
 
+describe("a schema file", () => {
+  const problemsOf = (text: string) => readSchemaFile(text).problems;
+
+  it("that names a member twice says where", () => {
+    const twice = "is given twice in one object; only one would count";
+    expect(problemsOf('{"tables":[],"tables":[]}')).toEqual([`tables: ${twice}`]);
+    const column = '{"name":"a","type":"int","rules":{"min":1},"rules":{"max":2}}';
+    expect(problemsOf(`{"tables":[{"name":"t","columns":[${column}]}]}`)).toEqual([
+      `tables[0].columns[0].rules: ${twice}`,
+    ]);
+  });
+
+  it.each([
+    ['{\n  "tables": [],\n  oops\n}', /^is not valid JSON: Expected .* at line 3, column 3$/],
+    ['{\n  "tables": [\n    1,\n  ]\n}', /^is not valid JSON: Unexpected token '\]', .*1, \] }"$/],
+    ['{"tables":[', /^is not valid JSON: Unexpected end of JSON input$/],
+  ])("that is no JSON says where, in one line: %j", (text, problem) => {
+    expect(problemsOf(text)).toEqual([expect.stringMatching(problem)]);
+  });
+});
+
 describe("a table of a file", () => {
   const posts = definition({ name: "posts" });
 

@@ -1,5 +1,6 @@
 // Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the existing tables, and written.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
+import { type JsonRead, readJson } from "@portico/shared/read-json";
 import { TABLE_KEYS } from "./check-definition.js";
 import { linkField } from "./check-storage.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
@@ -15,8 +16,9 @@ export interface FileTable {
 
 /** Reads the text of a file. @returns its tables, or every problem it has */
 export function readSchemaFile(text: string): { tables: readonly FileTable[]; problems: readonly string[] } {
-  const json = parse(text);
-  if (json === undefined) return { tables: [], problems: ["is not valid JSON"] };
+  const read = readJson(text);
+  if (read.kind !== "json") return { tables: [], problems: [unreadable(text, read)] };
+  const { json } = read;
   if (!isObject(json) || !isArray(json.tables))
     return { tables: [], problems: ['must be an object {"tables":[…]}'] };
   const problems = Object.keys(json)
@@ -40,13 +42,22 @@ function repeated(list: readonly string[]): ReadonlySet<string> {
   return new Set(list.filter((each, at) => list.indexOf(each) !== at));
 }
 
-function parse(text: string): Json | undefined {
-  try {
-    const json: Json = JSON.parse(text);
-    return json;
-  } catch {
-    return undefined;
-  }
+function unreadable(text: string, read: Exclude<JsonRead, { readonly kind: "json" }>): string {
+  if (read.kind === "malformed") return `is not valid JSON${mistake(text, read.cause)}`;
+  const { place, what } = read.problem;
+  return place === "" ? what : `${place}: ${what}`;
+}
+
+/** In the words of JSON.parse, which says the position of some mistakes, and quotes the text around the others. */
+function mistake(text: string, cause: unknown): string {
+  if (!(cause instanceof Error)) return "";
+  const words = cause.message.replace(/ is not valid JSON$/, "").replace(/\s+/g, " ");
+  return `: ${words.replace(/(?<=JSON at )position (\d+).*$/, (_position, at: string) => lineOf(text, Number(at)))}`;
+}
+
+function lineOf(text: string, position: number): string {
+  const lines = text.slice(0, position).split("\n");
+  return `line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
 }
 
 /**
