@@ -29,6 +29,7 @@ const RESERVED_IDS = new Set(["changes", "import"]);
 
 /** What is wrong with the id given for a new record, or undefined. @param text the id as it stands in an address */
 export function idProblem(text: string): string | undefined {
+  if (text === "") return "must not be empty, for such a record has no address; choose another id";
   return RESERVED_IDS.has(text) ? `must not be "${text}", the name of a call; choose another id` : undefined;
 }
 

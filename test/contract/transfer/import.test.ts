@@ -537,16 +537,18 @@ describe("root", () => {
     expect((await make(admin, items, { name: "d" })).id).toBe(42);
   });
 
-  it.each(["string", "mixed"])("brings no record with a %s id that is the name of a call", async (idType) => {
+  it.each(["string", "mixed"])("brings no record with a %s id that has no address", async (idType) => {
     const table = `of_${idType}_ids`;
     await makeTable(admin, { name: table, idType });
-    for (const id of ["changes", "import"])
+    const problems = {
+      changes: 'must not be "changes", the name of a call; choose another id',
+      import: 'must not be "import", the name of a call; choose another id',
+      "": "must not be empty, for such a record has no address; choose another id",
+    };
+    for (const [id, problem] of Object.entries(problems))
       for (const dryRun of ["true", "false"]) {
         const { status, body } = await root.ndjson(table, JSON.stringify({ id }), { dryRun });
-        expect([status, body.message]).toEqual([
-          400,
-          [`line 1: id: must not be "${id}", the name of a call; choose another id`],
-        ]);
+        expect([status, body.message]).toEqual([400, [`line 1: id: ${problem}`]]);
       }
     expect((await root.ndjson(table, '{"id":"change"}')).status).toBe(200);
     expect((await admin.get(`/${table}`)).body.data.map(({ id }: Row) => id)).toEqual(["change"]);
