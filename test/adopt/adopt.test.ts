@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
+import { checksOf, pointerTo } from "../contract/metadata/schema-check.js";
 import type { Row } from "../contract/records/make.js";
 import {
   columnsWith,
@@ -145,6 +146,37 @@ describe("a database of ten collections as other programs leave them", () => {
     expect(await data("/articles", { fields: "id,id_field,sort,updatedAt", limit: "2" })).toEqual([
       { id: 10, id_field: "article-1", sort: 1, updatedAt: null },
       { id: 20, id_field: "article-2", sort: "last", updatedAt: null },
+    ]);
+  });
+
+  it("is described with times that may be null, of which other tables always have both", async () => {
+    const document = (await admin.get("/openapi.json")).body;
+    const [device] = await data("/devices", { limit: "1" });
+    const check = checksOf(document);
+    const { createdAt, updatedAt } = device;
+    const problemsOf = (schema: string, value: unknown) =>
+      check(pointerTo("components", "schemas", schema), value);
+    expect(problemsOf("devices.record", device)).toEqual([]);
+    expect(problemsOf("devices.update", { createdAt, updatedAt })).toEqual([]);
+    const timesOf = (name: string) => {
+      const { properties } = document.components.schemas[`${name}.record`];
+      return [properties.createdAt.type, properties.updatedAt.type];
+    };
+    expect([timesOf("devices"), timesOf("svc_role")]).toEqual([
+      [
+        ["string", "null"],
+        ["string", "null"],
+      ],
+      ["string", "string"],
+    ]);
+    const types: string = (await admin.get("/types.ts")).body;
+    const timesIn = (name: string) => {
+      const [record = ""] = types.slice(types.indexOf(`\n  ${name}: {`)).split("create:", 1);
+      return record.match(/\b(?:createdAt|updatedAt): .*;/g);
+    };
+    expect([timesIn("devices"), timesIn("svc_role")]).toEqual([
+      ["createdAt: string | null;", "updatedAt: string | null;"],
+      ["createdAt: string;", "updatedAt: string;"],
     ]);
   });
 

@@ -193,6 +193,11 @@ export function isOpen(member: Column | Relation): boolean {
   return !("hidden" in member && member.hidden);
 }
 
+/** May a record have no value in the column? Those that other programs made may lack the times that ours always have. */
+export function mayBeNull({ isAdopted, createdAt, updatedAt }: Table, column: Column): boolean {
+  return !column.required || (isAdopted === true && (column === createdAt || column === updatedAt));
+}
+
 /** Does the service give the member its value? It does so for columns alone. */
 export function isGenerated(member: Column | Relation): boolean {
   return "generated" in member && member.generated;

@@ -5,10 +5,13 @@ import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import { rulesJson } from "./metadata.js";
 
-/** A column's values as answers show them. A required one is never null, except in records older than the requirement. */
-export function valueSchema(column: Column): Part {
+/**
+ * A column's values as answers show them. A required one is never null, except in records older than the requirement.
+ * @param mayBeNull in the records of its table
+ */
+export function valueSchema(column: Column, mayBeNull = !column.required): Part {
   const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
-  const schema = column.required ? plain : nullable(plain);
+  const schema = mayBeNull ? nullable(plain) : plain;
   return {
     ...schema,
     ...(column.generated || column.readOnly ? { readOnly: true } : {}),

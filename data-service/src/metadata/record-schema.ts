@@ -1,7 +1,7 @@
 // The records of one table as JSON Schema: as they are answered, created and changed. Pure.
 import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
-import type { Table } from "../catalog/catalog.js";
+import { type Column, mayBeNull, type Table } from "../catalog/catalog.js";
 import {
   countable,
   type VisibleColumn,
@@ -22,7 +22,7 @@ export type Overrides = Readonly<Record<string, Part>>;
 export function recordSchema({ columns, relations, table }: VisibleTable, overrides: Overrides = {}): Part {
   const values = columns
     .filter(isShown)
-    .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? valueSchema(column)]);
+    .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? shownSchema(table, column)]);
   const links = relations
     .filter(isShown)
     .map((each): [string, Part] => [each.relation.name, linkedSchema(each)]);
@@ -37,6 +37,10 @@ export function recordSchema({ columns, relations, table }: VisibleTable, overri
     },
     ...(description === null ? {} : { description }),
   };
+}
+
+function shownSchema(table: Table, column: Column): Part {
+  return valueSchema(column, mayBeNull(table, column));
 }
 
 /** Of related records. */
@@ -84,7 +88,9 @@ export function bodySchema(visible: VisibleTable, write: Write, overrides: Overr
         values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
       ),
       ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
-      ...Object.fromEntries(ignored(visible, write).map(({ column }) => [column.name, valueSchema(column)])),
+      ...Object.fromEntries(
+        ignored(visible, write).map(({ column }) => [column.name, shownSchema(visible.table, column)]),
+      ),
     },
     additionalProperties: false,
     ...(needed.length === 0 ? {} : { required: needed }),

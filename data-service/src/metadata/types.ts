@@ -1,5 +1,5 @@
 // What a caller may see and do -> a TypeScript module with the types of the records, bodies and filters. Pure.
-import type { Column } from "../catalog/catalog.js";
+import { type Column, mayBeNull, type Table } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import {
   countable,
@@ -68,7 +68,12 @@ function tableLines({ table, columns, relations, actions }: VisibleTable): strin
   return [
     ...comment(table.description, 2),
     `  ${key(table.name)}: {`,
-    ...block("record", isReadable ? [...shown.map(recordMember), ...counts(relations)] : [memberLine(id)]),
+    ...block(
+      "record",
+      isReadable
+        ? [...shown.map((each) => recordMember(table, each)), ...counts(relations)]
+        : [memberLine(id)],
+    ),
     ...block("create", body("creatable", actions.create !== undefined && table.ownCreate !== "upload")),
     ...block("update", body("updatable", actions.update !== undefined)),
     ...block("filter", isReadable ? filterMembers(table.name, [...columns, ...relations]) : undefined),
@@ -103,11 +108,11 @@ type Visible = VisibleColumn | VisibleRelation;
 /**
  * A member that is hidden, or shown only in some records, may be missing; so may to-many relations, which must be asked for.
  */
-function recordMember(member: Visible): string {
+function recordMember(table: Table, member: Visible): string {
   const isPartly = member.shown === "in some rows";
   if ("column" in member) {
-    const { name, hidden, description, required } = member.column;
-    const type = plainType(member.column) + (required ? "" : " | null");
+    const { name, hidden, description } = member.column;
+    const type = plainType(member.column) + (mayBeNull(table, member.column) ? " | null" : "");
     return memberLine({ name, type, optional: hidden || isPartly, description });
   }
   const { name, many, description } = member.relation;
