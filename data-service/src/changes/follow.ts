@@ -53,10 +53,11 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   }
   const place = placeOf(deps, follower, table);
   const start = place?.position ?? (await deps.feed.tip());
+  const role = roleOf(follower.principal);
   const stop = deps.streams.open(follower.caller);
   response.once("close", () => stop.end("gone"));
   try {
-    const isLost = place !== undefined && place.epoch !== table.journalEpoch;
+    const isLost = place !== undefined && (place.epoch !== table.journalEpoch || place.role !== role);
     await new Following(deps, follower, table, response, stop).run(start, isLost);
   } finally {
     stop.end("over");
@@ -77,8 +78,9 @@ function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Ta
 class Following {
   readonly #deps: FollowDeps;
   readonly #follower: Follower;
-  /** As it was at the point from which the stream continues without a gap. */
+  /** As they were at the point from which the stream continues without a gap. */
   #table: Table;
+  #role: string;
   #present: Table;
   readonly #stream: EventStream;
   readonly #stop: StreamEnd;
@@ -94,13 +96,14 @@ class Following {
     this.#deps = deps;
     this.#follower = follower;
     this.#principal = follower.principal;
+    this.#role = roleOf(follower.principal);
     this.#table = table;
     this.#present = table;
     this.#stream = new EventStream(response, deps.changesStallMs);
     this.#stop = stop;
   }
 
-  /** @param isLost whether what came after the start is unknown */
+  /** @param isLost whether what came after the start is unknown, or what came before it was told to another role */
   async run(start: Position, isLost: boolean): Promise<void> {
     this.#mustReset = isLost;
     this.#stream.open();
@@ -130,6 +133,7 @@ class Following {
       if (entries === undefined || this.#mustReset) {
         this.#mustReset = false;
         this.#table = this.#present;
+        this.#role = roleOf(this.#principal);
         at = await feed.tip();
         if (!(await send("reset"))) return "slow";
       } else if (entries.length === 0) {
@@ -203,7 +207,7 @@ class Following {
     try {
       const now = await this.#follower.present();
       if (now === undefined) return this.#stop.end("signed-out");
-      this.#mustReset ||= !isSame(now, this.#principal);
+      this.#mustReset ||= roleOf(now) !== this.#role;
       this.#principal = now;
       this.#goesOn((await this.#openWish()).table);
       if (this.#mustReset) this.#wake();
@@ -225,7 +229,7 @@ class Following {
   }
 
   #idOf(position: Position): string {
-    return this.#deps.positions.write(position, this.#table);
+    return this.#deps.positions.write(position, this.#table, this.#role);
   }
 }
 
@@ -234,7 +238,8 @@ function reasonOf(error: unknown): EndReason {
   return isClientError(error) ? "refused" : "unavailable";
 }
 
-function isSame(a: Principal, b: Principal): boolean {
-  if (a.kind !== "user" || b.kind !== "user") return a.kind === b.kind;
-  return a.roleId === b.roleId && a.isRootAdmin === b.isRootAdmin;
+/** Says by whose rights a caller is told of records: those of a role, which root admins don't need. */
+function roleOf(principal: Principal): string {
+  if (principal.kind === "anonymous") return "anonymous";
+  return `${principal.roleId ?? "none"}${principal.isRootAdmin ? "-root" : ""}`;
 }

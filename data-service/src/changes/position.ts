@@ -8,18 +8,21 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /** Far longer than any position is. */
 const MOST_CHARACTERS = 200;
-/** Positions written by earlier versions name no epoch; they belong to the first one. */
-const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?(?: (\d{1,16}))?$/;
+/** Positions written by earlier versions name no role, and before that no epoch either; they belong to the first one. */
+const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?(?: (\d{1,16})(?: ([\w-]+))?)?$/;
 
-/** A place in the journal of this table, in its current epoch: after a place from an earlier epoch there may be a gap. */
+/** A place in the journal of this table. */
 export interface Place {
   readonly position: Position;
+  /** After a place from an earlier epoch there may be a gap. */
   readonly epoch: number;
+  /** By whose rights all before it was told; undefined where an earlier version has written it. */
+  readonly role: string | undefined;
 }
 
 export interface Positions {
   /** A position of one table is not valid for another. */
-  write(position: Position, table: Pick<Table, "id" | "journalEpoch">): string;
+  write(position: Position, table: Pick<Table, "id" | "journalEpoch">, role: string): string;
   /** Undefined for anything that this system has not written for this table. */
   read(text: string, table: Pick<Table, "id">): Place | undefined;
 }
@@ -28,10 +31,10 @@ export interface Positions {
 export function makePositions(encryptionKey: Buffer): Positions {
   const key = Buffer.from(hkdfSync("sha256", encryptionKey, "", "portico journal positions", KEY_BYTES));
   return {
-    write({ number, entry }, { id, journalEpoch }) {
+    write({ number, entry }, { id, journalEpoch }, role) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(id));
-      const plain = `${number} ${entry} ${journalEpoch}`;
+      const plain = `${number} ${entry} ${journalEpoch} ${role}`;
       const text = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
     },
@@ -39,9 +42,9 @@ export function makePositions(encryptionKey: Buffer): Positions {
       const bytes = Buffer.from(text.slice(0, MOST_CHARACTERS), "base64url");
       if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined;
       const opened = open(key, bytes, id);
-      const [, number, entry = "", epoch = "0"] = TEXT.exec(opened ?? "") ?? [];
+      const [, number, entry = "", epoch = "0", role] = TEXT.exec(opened ?? "") ?? [];
       if (number === undefined) return undefined;
-      return { position: { number: Number(number), entry }, epoch: Number(epoch) };
+      return { position: { number: Number(number), entry }, epoch: Number(epoch), role };
     },
   };
 }

@@ -403,6 +403,7 @@ describe("rights", () => {
     user = await make("/svc_user", { ...reader, role });
     const rule = { table: "notes", action: "read", fields: "title,secret", role };
     await make("/svc_permission", { ...rule, filter: { title: { _starts_with: "open" } } });
+    await make("/svc_permission", { table: "notes", action: "read", role: other, filter: { rank: 1 } });
   });
 
   it("show the rows and columns that a read would show, and hide the rest", async () => {
@@ -422,7 +423,6 @@ describe("rights", () => {
 
   it("of another role start the stream anew: `reset`, and then by the new role", async () => {
     const source = await follow("/notes/changes", { token: await tokenOf(reader) });
-    await make("/svc_permission", { table: "notes", action: "read", role: other, filter: { rank: 1 } });
     await admin.patch(`/svc_user/${user}`, { role: other });
     await source.first(1, "reset");
     await make("/notes", { title: "open" });
@@ -430,6 +430,26 @@ describe("rights", () => {
     await source.first(1, "created");
     expect(short(source)).toEqual([`created ${id}`]);
     await admin.patch(`/svc_user/${user}`, { role });
+  }, 20_000);
+
+  it("of another role since the stream was left start it anew; the same ones go on", async () => {
+    const come = async (token: string, from: string): Promise<string | undefined> =>
+      (await follow("/notes/changes", { token, from })).told[0]?.event;
+    const token = await tokenOf(reader);
+    const source = await follow("/notes/changes", { token });
+    await make("/notes", { title: "open" });
+    const [told] = await source.first(1, "created");
+    const from = told?.id ?? "";
+    expect(await come(token, from)).toBe("ready");
+    await admin.patch(`/svc_user/${user}`, { role: other });
+    const moved = await follow("/notes/changes", { token, from });
+    expect(moved.told[0]?.event).toBe("reset");
+    // From here on by the new role, and no longer by the former one.
+    expect(await come(token, moved.lastEventId)).toBe("ready");
+    await admin.patch(`/svc_user/${user}`, { role });
+    expect(await come(token, moved.lastEventId)).toBe("reset");
+    // A root admin is told what no role is.
+    expect(await come(authorization, from)).toBe("reset");
   }, 20_000);
 
   it("that are taken away end the stream", async () => {
