@@ -1,10 +1,11 @@
 // The routes of every table: /{table} and /{table}/{id}.
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
+import { isObject, type Json } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
-import { jsonBody } from "../http/json-body.js";
+import { bodyOf, jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
 import { body, searchOf } from "../http/request-parts.js";
 import {
@@ -90,14 +91,22 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
   router.all("/:table/:id", ...jsonBody(bodyMaxBytes), dispatch(deps.gate, member, own.member));
   router
     .route("/:table/:id/restore")
-    .post(async (request, response) => {
+    .post(...jsonBody(bodyMaxBytes), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
+      requireNoMembers(bodyOf(request));
       const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
-      const wanted = { ...recordOf(request), parameters };
+      const expected = expectedVersions(request.get("If-Match"));
+      const wanted = { ...recordOf(request), parameters, expected };
       respondWithRecord(response, 200, await restore(loggingFor(deps, request), wanted));
     })
     .all(onlyMethods("POST"));
   return router;
+}
+
+/** Many clients send `{}` with every POST. @throws AppError 400 */
+function requireNoMembers(body: Json | undefined): void {
+  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return;
+  throw new AppError("BAD_REQUEST", "body: a restore takes none; change the record by PATCH afterwards.");
 }
 
 /** The record that the path names, and who asks for it. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { CHANGES, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { make, makeTable, type Row, read, valuesOf } from "./make.js";
+import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
 
 let stack: Stack;
 let admin: Api;
@@ -397,6 +397,51 @@ describe("POST /{table}/{id}/restore", () => {
   it("leaves a record that is not deleted as it is", async () => {
     const before = await read(admin, "posts", id);
     expect((await admin.post(`/posts/${id}/restore`)).body.data).toEqual([before]);
+  });
+
+  it("takes no body: only an empty one is none", async () => {
+    const gone = await makeDeleted("posts", { title: "gone", team: "blue" });
+    const restore = (body: string) =>
+      admin.send("POST", `/posts/${gone.id}/restore`, {
+        body,
+        headers: { "Content-Type": "application/json" },
+      });
+    for (const [body, message] of [
+      ["{bad", /^The body is not valid JSON/],
+      ['{"title":"back"}', /^body: a restore takes none/],
+      ["[]", /^body: a restore takes none/],
+      ["null", /^body: a restore takes none/],
+    ] as const) {
+      const refused = await restore(body);
+      expect([body, refused.status, refused.body?.message]).toEqual([
+        body,
+        400,
+        expect.stringMatching(message),
+      ]);
+    }
+    expect((await admin.get(`/posts/${gone.id}`)).status).toBe(404);
+    expect((await restore("{}")).status).toBe(200);
+  });
+
+  it("restores only at the version that If-Match names", async () => {
+    const living = (await admin.get(`/posts/${id}`)).headers.get("ETag") ?? "";
+    await drop(`/posts/${id}`);
+    const deleted = (await admin.get(`/posts/${id}`, { deleted: "only" })).headers.get("ETag") ?? "";
+    const restore = (ifMatch: string) =>
+      admin.send("POST", `/posts/${id}/restore`, { headers: { "If-Match": ifMatch } });
+    const statuses: number[] = [];
+    for (const tag of ["zzz", '"zzz"', living, deleted, deleted, "*"])
+      statuses.push((await restore(tag)).status);
+    expect(statuses).toEqual([400, 412, 412, 200, 412, 200]);
+  });
+
+  it("restores once where many name the same version at the same time", async () => {
+    await drop(`/posts/${id}`);
+    const tag = (await admin.get(`/posts/${id}`, { deleted: "only" })).headers.get("ETag") ?? "";
+    const answers = await atOnce(10, () =>
+      admin.send("POST", `/posts/${id}/restore`, { headers: { "If-Match": tag } }),
+    );
+    expect(tally(answers)).toEqual({ 200: 1, 412: 9 });
   });
 
   it("is for those who may delete the record", async () => {

@@ -125,6 +125,7 @@ describe("softDelete", () => {
       paths[path][method].parameters.map((each: Row) => each.name ?? each.$ref.split("/").at(-1));
     expect(parametersOf("/described", "get")).toContain("deleted");
     expect(parametersOf("/described/{id}", "delete")).toContain("permanent");
+    expect(parametersOf("/described/{id}/restore", "post")).toContain("IfMatch");
     expect(parametersOf("/shelves", "get")).not.toContain("deleted");
     expect(components.schemas["described.record"].properties.deletedAt).toMatchObject({ readOnly: true });
     const types = await fetch(`${stack.appUrl}/api/types.ts`, { headers: { Authorization: await bearer() } });

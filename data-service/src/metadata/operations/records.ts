@@ -372,10 +372,11 @@ function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation
     ...common(visible, "/{id}", "restore"),
     path: `/${name}/{id}/restore`,
     summary: `Restore a deleted one of ${name}`,
-    description: "With all that went with it. One that is not deleted stays as it is.",
-    parameters: [idParameter(visible), ...shape(visible, syntax)],
+    description:
+      "With all that went with it. One that is not deleted stays as it is. Takes no body: change it afterwards.",
+    parameters: [idParameter(visible), ...shape(visible, syntax), IF_MATCH],
     answers: { 200: { ...records(200, visible, "The record as it is now."), headers: ETAG } },
-    refusals: WRITE_REFUSALS,
+    refusals: CHANGE_REFUSALS,
   };
 }
 

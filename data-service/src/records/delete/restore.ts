@@ -1,4 +1,5 @@
 // POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
+import { allOf } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { anyRow, judgeRows, notAllowed } from "../body/authorize-write.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
@@ -7,19 +8,24 @@ import { requireRestorable } from "../read/asked-rows.js";
 import { recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
-import type { Versioned } from "../version.js";
+import { atVersion, type Expected, type Versioned } from "../version.js";
 import { answerOf } from "../write/answer.js";
-import { isVisible, untilUncontended } from "../write/write-guard.js";
+import { isVisible, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { knownBy } from "./delete-effects.js";
 import { runRestore } from "./run-restore.js";
 
+export interface RestoreRequest extends RecordRequest {
+  /** If-Match. */
+  readonly expected?: Expected;
+}
+
 /**
  * Restores one record, for whoever may delete it. One that is not deleted stays as it is, so that asking again does no harm.
  * @returns it in the asked shape
- * @throws AppError 401, 403, 404, 409 when another has its unique value by now, or a record that it needs is deleted
+ * @throws AppError 401, 403, 404, 409 when another has its unique value by now, or a record that it needs is deleted, 412
  */
-export async function restore(given: RecordDeps, request: RecordRequest): Promise<Versioned> {
+export async function restore(given: RecordDeps, request: RestoreRequest): Promise<Versioned> {
   return writing(given, request, async (deps, rights) => {
     const catalog = await deps.catalogs.refresh();
     const table = findTable(catalog, request.table);
@@ -31,8 +37,10 @@ export async function restore(given: RecordDeps, request: RecordRequest): Promis
     const rows = anyRow(rights.write(catalog, table, "delete", "all"));
     const mayKnow = knownBy(shape.view);
     await untilUncontended(deps, table, id, async () => {
-      const condition = await judgeRows(deps, table, id, rows);
-      if (condition === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
+      const judged = await judgeRows(deps, table, id, rows);
+      if (judged === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
+      await requireVersion(deps, shape, id, request.expected);
+      const condition = allOf([judged, atVersion(request.expected)]);
       return runRestore(deps, catalog, table, id, condition, mayKnow);
     });
     const [record] = await answerOf(deps, shape, [id]);

@@ -46,10 +46,10 @@ export async function runRestore(
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.requireCaller();
-  await deps.unfinished.orUndo(async (log) => {
+  return deps.unfinished.orUndo(async (log) => {
     // A delete that began earlier and is not through has no claim to the record any more; one that begins after this has.
-    if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
-    else await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
+    if (!isDeleted) await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
+    else if ((await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
       await bringBack(deps, step, gone, !step.leadsOn, log);
@@ -62,8 +62,8 @@ export async function runRestore(
     for (const { table: of, ids } of naming.toReversed())
       await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
     await end(deps, own.table, id);
+    return true;
   });
-  return true;
 }
 
 /** Records of an act that are living again. */
@@ -71,14 +71,17 @@ function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefine
   return { _id: { $in: [...ids] }, [DELETION_FIELD]: act ?? null, ...stateCondition(table, "living") };
 }
 
-/** @param isWhole whether nothing else of the act is still to come back after it */
+/**
+ * @param isWhole whether nothing else of the act is still to come back after it
+ * @returns how many came back: others may have been faster, or changed what the condition asks for
+ */
 async function bringBack(
   deps: RecordDeps,
   { table, ids }: DeleteStep,
   which: Document,
   isWhole: boolean,
   log: UndoLog,
-): Promise<void> {
+): Promise<number> {
   const marks = [DELETED_FIELD, DELETION_FIELD];
   const own = named(table, { set: { [table.updatedAt.field]: deps.clock.now() }, unset: marks });
   for (const id of ids) await noteFields(deps, table, id, own, log);
@@ -86,7 +89,7 @@ async function bringBack(
   const gone = isWhole ? marks : [DELETED_FIELD];
   // As in runRestore: such a delete is judged again, or was left behind by a dead process.
   const { set } = own.change;
-  await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
+  return deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 
 /**
