@@ -28,23 +28,32 @@ it("a service that stops while a stream reads that there is nothing new: it ends
   });
   const { body } = await admin.post("/auth/login", stack.admin);
   const authorization = { Authorization: `Bearer ${body.accessToken}` };
+  let readings = 0;
+  const reachReadings = (least: number) =>
+    until(
+      async () => readings,
+      (count) => count >= least,
+      10_000,
+    );
+  proxy.decide((command) => {
+    if (isReading(command)) readings += 1;
+    return "pass";
+  });
   const source = await openEvents(`${stack.appUrl}/api/notes/changes`, authorization);
+  // One before `ready` and one behind it, which may come later than `ready` does.
+  await reachReadings(2);
   let goOn = (): void => undefined;
   const released = new Promise<Fate>((resolve) => {
     goOn = () => resolve("pass");
   });
   // The first finds the new record, the second that there is nothing behind it.
-  let readings = 0;
+  readings = 0;
   proxy.decide((command) => {
     if (isReading(command)) readings += 1;
     return readings > 1 && isReading(command) ? released : "pass";
   });
   await admin.post("/notes", { text: "a" });
-  await until(
-    async () => readings,
-    (count) => count > 1,
-    10_000,
-  );
+  await reachReadings(2);
   stack.dataService.process.kill("SIGTERM");
   const isAway = () =>
     fetch(`${stack.dataUrl}/healthz`).then(
