@@ -174,7 +174,7 @@ describe("a filter is refused", () => {
     const hint = "(a + in an address is a space; write %2B)";
     for (const fromText of [true, false])
       expect(refusalOf(() => bind({ the_datetime: { _gt: time } }, { of: "samples", fromText }))).toBe(
-        `filter.the_datetime._gt: must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "${time}" ${hint}`,
+        `filter.the_datetime._gt: must be an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z", not "${time}" ${hint}`,
       );
     expect(refusalOf(() => bind({ the_float: "1e 5" }, { of: "samples", fromText: true }))).toBe(
       `filter.the_float: must be a number, not "1e 5" ${hint}`,

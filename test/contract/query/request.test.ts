@@ -241,7 +241,7 @@ describe("the address", () => {
     ["limit=1;page=2", "limit: must be a whole number from 0"],
     [
       'filter={"createdAt":{"_gt":"2021-01-01T00:00:00+02:00"}}',
-      'filter.createdAt._gt: must be an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z", not "2021-01-01T00:00:00 02:00" (a + in an address is a space; write %2B)',
+      'filter.createdAt._gt: must be an ISO 8601 time with its offset, in the years 0000 to 9999 of UTC, such as "2024-05-31T12:00:00Z", not "2021-01-01T00:00:00 02:00" (a + in an address is a space; write %2B)',
     ],
     ["limit", "limit: must be a whole number from 0"],
     [
