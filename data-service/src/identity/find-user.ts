@@ -8,16 +8,22 @@ import type { SessionCache } from "../auth/session-cache.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 
-export interface FindUserDeps {
+/** To see whose an identity is: it has no way to write. */
+export interface ForeseeDeps {
+  readonly accounts: Pick<LinkedAccounts, "find">;
+  readonly identityUsers: Pick<IdentityUsers, "find" | "findByEmail">;
+  /** OAUTH_SIGNUP */
+  readonly oauthSignup: boolean;
+  readonly rootOrigin: RootOrigin;
+}
+
+export interface FindUserDeps extends ForeseeDeps {
   readonly accounts: LinkedAccounts;
   readonly identityUsers: IdentityUsers;
   readonly sessionCache: Pick<SessionCache, "forgetUser">;
   readonly clock: Clock;
-  /** OAUTH_SIGNUP */
-  readonly oauthSignup: boolean;
   /** OAUTH_SIGNUP_ROLE */
   readonly oauthSignupRole: string | undefined;
-  readonly rootOrigin: RootOrigin;
   readonly logger: Pick<Logger, "warn">;
 }
 
@@ -45,8 +51,8 @@ export async function findUser(deps: FindUserDeps, newcomer: Newcomer): Promise<
   return { kind: "refused", error: "provider_unavailable" };
 }
 
-/** What `findUser` would do at this moment. Changes nothing. */
-export async function foresee(deps: FindUserDeps, newcomer: Newcomer): Promise<AccountDecision> {
+/** What `findUser` would do at this moment. */
+export async function foresee(deps: ForeseeDeps, newcomer: Newcomer): Promise<AccountDecision> {
   return decideAccount((await look(deps, newcomer)).facts);
 }
 
@@ -73,7 +79,7 @@ async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUse
  * sees the row, and does not mistake its own other half for a stranger.
  */
 async function look(
-  { accounts, identityUsers, oauthSignup, rootOrigin }: FindUserDeps,
+  { accounts, identityUsers, oauthSignup, rootOrigin }: ForeseeDeps,
   { identity, origin }: Newcomer,
 ): Promise<{ account: LinkedAccount | undefined; facts: AccountFacts }> {
   const email = usableEmail(identity.email);

@@ -6,7 +6,7 @@ import type { Identity } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
-import { type FindUserDeps, foresee } from "./find-user.js";
+import { type ForeseeDeps, foresee } from "./find-user.js";
 
 /** Long enough for a redirect, too short for a leaked address (security row A4). */
 const CODE_MS = 60_000;
@@ -28,7 +28,7 @@ export interface BridgeCode {
   readonly expiresAt: Date;
 }
 
-export interface SignInDeps extends FindUserDeps {
+export interface SignInDeps extends ForeseeDeps {
   readonly codes: { insert(code: BridgeCode, now: Date): Promise<void> };
   readonly clock: Clock;
   readonly audit: Audit;

@@ -4,6 +4,7 @@ import { type Db, ObjectId } from "mongodb";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
+import { accountCollection } from "./identity-store.js";
 import { userCollection } from "./user-store.js";
 
 export type AdminStore = Pick<UserHooksDeps, "takeTurn" | "hasProvider">;
@@ -19,8 +20,8 @@ export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
       return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
     },
     async hasProvider(userId) {
-      const accounts = db.collection("_oauth_accounts");
-      return (await accounts.findOne({ userId: ObjectId.createFromHexString(userId) })) !== null;
+      const which = { userId: ObjectId.createFromHexString(userId) };
+      return (await accountCollection(db).findOne(which)) !== null;
     },
   };
 }

@@ -44,7 +44,7 @@ const LEAVING_MS = 10_000;
 
 const flowCollection = (db: Db): Collection<FlowDocument> => db.collection("_oauth_flows");
 const codeCollection = (db: Db): Collection<CodeDocument> => db.collection("_bridge_codes");
-const accountCollection = (db: Db): Collection<AccountDocument> => db.collection("_oauth_accounts");
+export const accountCollection = (db: Db): Collection<AccountDocument> => db.collection("_oauth_accounts");
 
 export function makeIdentityStore(db: Db, systemTablePrefix: string): IdentityStore {
   return {

@@ -1,4 +1,4 @@
-// What writing a permission rule means: it must fit the table it is about, and it holds at once.
+// What writing a permission rule means: it must fit the table it is about, and it holds at once. So does what a role grants.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";

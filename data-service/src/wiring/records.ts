@@ -33,7 +33,7 @@ import { makeLock } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
 import { ensureIndexes, provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
-import { makeRuleStore } from "../mongo/rule-store.js";
+import { makeRuleStore, type RuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
 import { loadRights } from "../permission/load-rights.js";
@@ -225,8 +225,7 @@ function writeParts(
   return { writesOf, ...writesOf(NOBODY) };
 }
 
-type RightParts = Pick<RecordDeps, "rights"> &
-  Pick<ChangeDeps, "maxDepth"> & { readonly rules: ReturnType<typeof makeRuleStore> };
+type RightParts = Pick<RecordDeps, "rights"> & Pick<ChangeDeps, "maxDepth"> & { readonly rules: RuleStore };
 
 /** What callers may do, by the rules in the database. */
 function rightParts(

@@ -5,6 +5,8 @@ import { refusalOf } from "../library-fixture.js";
 import { parseMeta, parsePaging } from "./paging.js";
 
 const at = (name: string): string => name;
+const refusalsOf = (value: Json) =>
+  [{ limit: value }, { page: value }].map((given) => refusalOf(() => parsePaging(given, at, undefined)));
 
 describe("limit and page", () => {
   it.each<[given: { limit?: Json; page?: Json }, maxLimit: number | undefined, paging: object]>([
@@ -32,24 +34,20 @@ describe("limit and page", () => {
   it.each<Json>(["-1", -1, "1.5", 1.5, "", " 1", "1e2", "0x1", "NaN", "１", null, true, [], {}])(
     "refuses %j",
     (value) => {
-      expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
+      expect(refusalsOf(value)).toEqual([
         "limit: must be a whole number from 0",
-      );
-      expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
         "page: must be a whole number from 1",
-      );
+      ]);
     },
   );
 
   it.each<Json>(["9007199254740992", 2 ** 53, "99999999999999999999", 1e300])(
     "refuses %j, which is too large, with the largest number",
     (value) => {
-      expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
+      expect(refusalsOf(value)).toEqual([
         "limit: must be a whole number from 0 to 9007199254740991",
-      );
-      expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
         "page: must be a whole number from 1 to 9007199254740991",
-      );
+      ]);
     },
   );
 
