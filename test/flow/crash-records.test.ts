@@ -17,6 +17,7 @@ import { dice, type Present, type Shared, Writer } from "./crash-records/writer.
 const ROUNDS = Number(process.env.PORTICO_CRASH_ROUNDS ?? 4);
 const SEED = Number(process.env.PORTICO_CRASH_SEED ?? Math.floor(Math.random() * 1_000_000));
 const WRITERS = 20;
+const SECOND_LOOK_WITHIN_MS = 120_000;
 
 let directory: string;
 let stack: Stack;
@@ -153,8 +154,13 @@ describe("kill -9 of one of two instances", () => {
       (await db.collection("_deletes").countDocuments({ done: false })) +
       (await db.collection("_counting").countDocuments(NOT_DONE));
     await until(open, (count) => count === 0, 60_000);
-    const wrong = await wrongIn(db);
-    expect({ seed: SEED, wrong }).toEqual({ seed: SEED, wrong: [] });
+    // A link that the victim wrote to a record that the other one was deleting is found by the second look of that delete,
+    // a minute after it: docs/decisions/017-whole-requests.md.
+    await until(
+      () => wrongIn(db),
+      (wrong) => wrong.length === 0,
+      SECOND_LOOK_WITHIN_MS,
+    );
     const present = await presentIn(db);
     const problems = await Promise.all(writers.map((writer) => writer.resolve(apis[1] as Api, present)));
     expect({ seed: SEED, problems: problems.flat() }).toEqual({ seed: SEED, problems: [] });
@@ -163,7 +169,7 @@ describe("kill -9 of one of two instances", () => {
       seed: SEED,
       untrue: [],
     });
-  }, 180_000);
+  }, 300_000);
 });
 
 function total(writers: readonly Writer[], what: "answered" | "cutOff"): string {
