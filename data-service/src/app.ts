@@ -80,7 +80,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
       ...[apiTokenRoutes(auth), keyRoutes(auth), Router(EXACT).use("/auth", noSuchProvider)],
       meRoutes({ ...records, ...auth }, names.users, config.bodyMaxBytes),
       metadataRoutes(records, config.appUrl),
-      ...[schemaRoutes(records), adviceRoute(records, names.tables)],
+      ...[schemaRoutes(records, config.bodyMaxBytes), adviceRoute(records, names.tables)],
       oauthAccountRoutes(deps.identity),
       permissionRoutes(deps.permissions, config.bodyMaxBytes, names.permissions),
       ...[imports, fileRoutes(deps.files)],

@@ -1,5 +1,6 @@
 // What handlers take out of a request, as it was sent.
-import type { Json } from "@portico/shared/json";
+import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "@portico/shared/json";
 import type { Request } from "express";
 import { bodyOf } from "./json-body.js";
 
@@ -12,4 +13,11 @@ export function searchOf(request: Request): string {
 /** A missing body is not an object; the check will say so. */
 export function body(request: Request): Json {
   return bodyOf(request) ?? null;
+}
+
+/** Many clients send `{}` with every POST. @param why one sends none here @throws AppError 400 */
+export function requireNoBody(request: Request, why: string): void {
+  const given = bodyOf(request);
+  if (given === undefined || (isObject(given) && Object.keys(given).length === 0)) return;
+  throw new AppError("BAD_REQUEST", `body: ${why}`);
 }

@@ -2,9 +2,10 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
+import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { authorizePredicate } from "../query/authorize-read.js";
 import { bindFilter } from "../query/bind-filter.js";
+import { disjunction } from "../query/logic.js";
 import { type Members, membersOf } from "./field-rules.js";
 import { readPresets } from "./presets.js";
 import { type ReadPolicy, ReadView } from "./read-view.js";
@@ -39,14 +40,7 @@ const UNRESTRICTED: ReadPolicy = {
 /** The policy that several rules make together: a row is visible when one of them matches it. */
 export function readPolicy(grants: readonly Grant[]): ReadPolicy | undefined {
   if (grants.length === 0) return undefined;
-  return { rows: anyOf(grants.map(({ rows }) => rows)), grants };
-}
-
-function anyOf(of: readonly AuthorizedPredicate[]): AuthorizedPredicate {
-  if (of.some(({ kind }) => kind === "always")) return ALWAYS;
-  const [only] = of;
-  if (only === undefined) return NEVER;
-  return of.length === 1 ? only : { kind: "or", of };
+  return { rows: disjunction(grants.map(({ rows }) => rows)), grants };
 }
 
 /** Compiles one rule. @throws AppError 400 naming what does not fit the table */

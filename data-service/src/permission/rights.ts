@@ -8,7 +8,8 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Principal, SignedIn } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
-import { both, inState, type State } from "../query/living.js";
+import { inState, type State } from "../query/living.js";
+import { conjunction, negation } from "../query/logic.js";
 import { isBeyondRules, isNobodys, type ProtectedTables } from "./beyond-rules.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
@@ -97,7 +98,7 @@ export class Rights {
     if (table.deletedAt === undefined && seen === undefined) return grants;
     return grants.map((grant) => ({
       ...grant,
-      rows: inState(table, both(grant.rows, seen ?? ALWAYS), state),
+      rows: inState(table, conjunction([grant.rows, seen ?? ALWAYS]), state),
     }));
   }
 
@@ -191,7 +192,7 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
   const others: WriteGrant = {
     ...grant,
     presets,
-    rows: { kind: "and", of: [grant.rows, not(isRoot), not(isOneself)] },
+    rows: conjunction([grant.rows, negation(isRoot), negation(isOneself)]),
     members: (member) => member !== isRootAdmin && grant.members(member),
   };
   const { role: _role, isActive: _state, email: _email, password: _password, ...ownPresets } = presets;
@@ -199,15 +200,11 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
   const oneself: WriteGrant = {
     ...others,
     presets: ownPresets,
-    rows: { kind: "and", of: [grant.rows, not(isRoot)] },
+    rows: conjunction([grant.rows, negation(isRoot)]),
     members: (member) => !kept.includes(member) && others.members(member),
   };
   // The first that fits counts, and the rows of `oneself` are among those of `others`, too.
   return [others, oneself];
-}
-
-function not(of: AuthorizedPredicate): AuthorizedPredicate {
-  return { kind: "not", of };
 }
 
 function ownRow(users: Table, principal: Principal): AuthorizedPredicate {

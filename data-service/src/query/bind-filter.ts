@@ -7,6 +7,7 @@ import { isVariable, type Variables, variablesIn } from "../permission/variables
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
+import { conjunction, disjunction, negation } from "./logic.js";
 import { bindOperator, bindPartly, misfit, OPERATORS, onlyNull, operandFromText } from "./operators.js";
 import { notComparable, type Path, refuse } from "./refuse.js";
 
@@ -39,31 +40,12 @@ export function bindFilter(json: Json, table: Table, context: FilterContext, pat
   return bindObject(json, table, { ...context, budget: { comparisons: 0 }, hops: 0, nesting: 0 }, path);
 }
 
-/**
- * Does a filter compare something? Logic around nothing does not, and is true of every record; an `_or` is as soon as one of
- * its parts is. Of what is no filter at all `bindFilter` says so.
- */
-export function compares(json: Json): boolean {
-  if (!isObject(json)) return true;
-  return Object.entries(json).some(([name, inner]) => {
-    if (name === "_not") return compares(inner);
-    if (!LOGICAL.includes(name) || !isArray(inner)) return true;
-    return name === "_and" ? inner.some(compares) : inner.length > 0 && inner.every(compares);
-  });
-}
-
 function bindObject(json: Json, table: Table, scope: Scope, path: Path): Predicate {
   if (!isObject(json))
     throw refuse(path, `must be an object such as {"name":{"_eq":"Ann"}}, not ${kindOf(json)}`);
-  return all(
+  return conjunction(
     Object.entries(json).map(([name, inner]) => bindEntry(name, inner, table, scope, `${path}.${name}`)),
   );
-}
-
-function all(of: readonly Predicate[]): Predicate {
-  const [only] = of;
-  if (only === undefined) return ALWAYS;
-  return of.length === 1 ? only : { kind: "and", of };
 }
 
 function bindEntry(name: string, json: Json, table: Table, scope: Scope, path: Path): Predicate {
@@ -102,12 +84,13 @@ function bindLogic(
     throw refuse(path, `nests deeper than ${LIMITS.logicalNesting} levels`);
   if (name === "_not") {
     if (!isObject(json)) throw refuse(path, `must be an object, not ${kindOf(json)}`);
-    return { kind: "not", of: bind(json, path, inner) };
+    return negation(bind(json, path, inner));
   }
   if (!isArray(json)) throw refuse(path, `must be a list of filters, not ${kindOf(json)}`);
+  // An empty list says nothing, also in an `_or`: it is what a form sends in which nothing was chosen.
   if (json.length === 0) return ALWAYS;
   const of = json.map((each, at) => bind(each, `${path}[${at}]`, inner));
-  return { kind: name === "_and" ? "and" : "or", of };
+  return name === "_and" ? conjunction(of) : disjunction(of);
 }
 
 /** `{"f":5}` is `_eq`, `{"f":null}` is "is null", `{"f":{…}}` holds operators, all of which must hold. */
@@ -115,7 +98,7 @@ function bindColumn(column: Column, json: Json, scope: Scope, path: Path): Predi
   if (!isObject(json)) return bindComparison(column, "_eq", json, scope, path);
   const entries = Object.entries(json);
   if (entries.length === 0) throw refuse(path, 'needs an operator, as in {"_eq":…}');
-  return all(
+  return conjunction(
     entries.map(([name, operand]) => bindComparison(column, name, operand, scope, `${path}.${name}`)),
   );
 }
@@ -187,7 +170,7 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
     const presence = presenceOf(name, operand, inner, at);
     if (presence !== undefined) {
       const exists: Predicate = { kind: "exists", relation, target };
-      outside.push(presence ? exists : { kind: "not", of: exists });
+      outside.push(presence ? exists : negation(exists));
       continue;
     }
     const condition = bindRelated(name, operand, target, inner, at);
@@ -196,8 +179,8 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
   }
   // Asking whether there is a record at all costs a join, too.
   if (scope.budget.comparisons === countedBefore) countComparison(scope, path);
-  if (conditions.length === 0 && outside.length > 0) return all(outside);
-  return all([...outside, related(relation, target, all(conditions))]);
+  if (conditions.length === 0 && outside.length > 0) return conjunction(outside);
+  return conjunction([...outside, related(relation, target, conjunction(conditions))]);
 }
 
 /**
@@ -207,7 +190,7 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
 function related(relation: Relation, target: Table, where: Predicate): Predicate {
   const found: Predicate = { kind: "related", relation, target, where };
   if (!relation.many || !isLeftOpen(where)) return found;
-  return canBe(where, true) ? { kind: "or", of: [found, UNKNOWN] } : UNKNOWN;
+  return canBe(where, true) ? disjunction([found, UNKNOWN]) : UNKNOWN;
 }
 
 function isConstant({ kind }: Predicate): boolean {

@@ -1,6 +1,7 @@
 // Which records of a table exist: deleted ones that are kept don't, unless somebody asks for them. Pure.
 import type { Table } from "../catalog/catalog.js";
-import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
+import { type AuthorizedPredicate, NEVER } from "./ast.js";
+import { conjunction, negation } from "./logic.js";
 
 /** Records that exist, those that were deleted and are kept, or both. */
 export type State = "living" | "deleted" | "all";
@@ -14,27 +15,11 @@ export function inState(table: Table, rows: AuthorizedPredicate, state: State): 
   if (state === "all") return rows;
   if (deletedAt === undefined) return state === "living" ? rows : NEVER;
   const isLiving: AuthorizedPredicate = { kind: "test", column: deletedAt, test: { op: "isNull" } };
-  const isInState: AuthorizedPredicate = state === "living" ? isLiving : { kind: "not", of: isLiving };
-  if (rows.kind === "always") return isInState;
-  return rows.kind === "never" ? rows : { kind: "and", of: [isInState, rows] };
+  return conjunction([state === "living" ? isLiving : negation(isLiving), rows]);
 }
 
 /** For a table that keeps deleted records: does the predicate let all living ones pass, and nothing else? */
 export function isLivingOnly(table: Table, predicate: AuthorizedPredicate): boolean {
   const isTest = predicate.kind === "test" && predicate.test.op === "isNull";
   return isTest && predicate.column === table.deletedAt;
-}
-
-/** Either of them. */
-export function either(one: AuthorizedPredicate, other: AuthorizedPredicate): AuthorizedPredicate {
-  if (one.kind === "always" || other.kind === "always") return ALWAYS;
-  if (one.kind === "never") return other;
-  return other.kind === "never" ? one : { kind: "or", of: [one, other] };
-}
-
-/** Both of them. */
-export function both(one: AuthorizedPredicate, other: AuthorizedPredicate): AuthorizedPredicate {
-  if (one.kind === "never" || other.kind === "never") return NEVER;
-  if (one.kind === "always") return other;
-  return other.kind === "always" ? one : { kind: "and", of: [one, other] };
 }

@@ -12,6 +12,7 @@ import {
 import { suggestion } from "../catalog/names.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested, UNKNOWN } from "./ast.js";
 import { LIMITS } from "./limits.js";
+import { conjunction, disjunction, negation } from "./logic.js";
 import { type Path, refuse } from "./refuse.js";
 
 type Family = OperatorFamily | "null";
@@ -42,10 +43,6 @@ interface Operator {
 
 function test(column: Column, test: Test): Predicate {
   return { kind: "test", column, test };
-}
-
-function not(of: Predicate): Predicate {
-  return { kind: "not", of };
 }
 
 /** A single operand of the column's type. */
@@ -116,7 +113,7 @@ const among: Operator["bind"] = (column, operand, path) => {
 
 const notAmong: Operator["bind"] = (column, operand, path) => {
   const members = values(column, operand, path);
-  return members.length === 0 ? ALWAYS : not(test(column, { op: "in", values: members }));
+  return members.length === 0 ? ALWAYS : negation(test(column, { op: "in", values: members }));
 };
 
 function order(op: "lt" | "lte" | "gt" | "gte"): Operator {
@@ -149,27 +146,19 @@ const between: Operator["bind"] = (column, operand, path) => {
   }
   const [from, to] = values(column, operand, path);
   if (from === undefined || to === undefined) throw refuse(path, "must be a list of exactly two bounds");
-  const bounds: Predicate[] = [
-    test(column, { op: "gte", value: from }),
-    test(column, { op: "lte", value: to }),
-  ];
-  return { kind: "and", of: bounds };
+  return conjunction([test(column, { op: "gte", value: from }), test(column, { op: "lte", value: to })]);
 };
 
-const inPart: Operator["bindPartly"] = (column, members, path) => ({
-  kind: "or",
-  of: [among(column, known(members), path), UNKNOWN],
-});
+const inPart: Operator["bindPartly"] = (column, members, path) =>
+  disjunction([among(column, known(members), path), UNKNOWN]);
 
-const notInPart: Operator["bindPartly"] = (column, members, path) => ({
-  kind: "and",
-  of: [notAmong(column, known(members), path), UNKNOWN],
-});
+const notInPart: Operator["bindPartly"] = (column, members, path) =>
+  conjunction([notAmong(column, known(members), path), UNKNOWN]);
 
 const betweenInPart: Operator["bindPartly"] = (column, members, path) => {
   const [bound = null] = known(members);
   const side = order(members[0] === null ? "lte" : "gte");
-  return { kind: "and", of: [side.bind(column, bound, path), UNKNOWN] };
+  return conjunction([side.bind(column, bound, path), UNKNOWN]);
 };
 
 function known(members: readonly Json[]): Json[] {
@@ -182,7 +171,7 @@ function nullTest(wanted: boolean): Operator {
     families: ["null"],
     bind: (column, operand, path) => {
       const isNull: Tested = { kind: "test", column, test: { op: "isNull" } };
-      return flag(operand, path) === wanted ? isNull : not(isNull);
+      return flag(operand, path) === wanted ? isNull : negation(isNull);
     },
   };
 }
@@ -195,7 +184,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
     {
       operand: "value or null",
       families: ["equality", "null"],
-      bind: (...operand) => not(equals(...operand)),
+      bind: (...operand) => negation(equals(...operand)),
     },
   ],
   ["_gt", order("gt")],

@@ -1,13 +1,12 @@
 // The routes of every table: /{table} and /{table}/{id}.
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
-import { isObject, type Json } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
-import { bodyOf, jsonBody } from "../http/json-body.js";
+import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { body, requireNoBody, searchOf } from "../http/request-parts.js";
 import {
   respond,
   respondCreated,
@@ -93,7 +92,7 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     .route("/:table/:id/restore")
     .post(...jsonBody(bodyMaxBytes), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
-      requireNoMembers(bodyOf(request));
+      requireNoBody(request, "a restore takes none; change the record by PATCH afterwards.");
       const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
       const expected = expectedVersions(request.get("If-Match"));
       const wanted = { ...recordOf(request), parameters, expected };
@@ -101,12 +100,6 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     })
     .all(onlyMethods("POST"));
   return router;
-}
-
-/** Many clients send `{}` with every POST. @throws AppError 400 */
-function requireNoMembers(body: Json | undefined): void {
-  if (body === undefined || (isObject(body) && Object.keys(body).length === 0)) return;
-  throw new AppError("BAD_REQUEST", "body: a restore takes none; change the record by PATCH afterwards.");
 }
 
 /** The record that the path names, and who asks for it. */

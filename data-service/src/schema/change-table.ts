@@ -45,29 +45,40 @@ export function deleteTable(
  * once only one passes.
  */
 function atVersion(
-  { catalogStore, systemTablePrefix }: ChangeDeps,
+  deps: ChangeDeps,
   id: string,
   expected: Expected,
   plan: (definitions: readonly TableDefinition[]) => ChangePlan,
 ): Planner {
-  if (expected === undefined) return plan;
   return async (definitions) => {
-    const version = await catalogStore.versionOf(id);
-    if (version !== undefined && !expected.includes(version))
-      throw notAtVersion({ name: systemTableNames(systemTablePrefix).tables }, expected);
+    await requireVersion(deps, id, expected);
     return plan(definitions);
   };
 }
 
-/** Undoes the last change of a table that took something away. @throws AppError 404, 409 */
-export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
+/** @returns whether there is such a table @throws AppError 412 where it has none of the versions */
+async function requireVersion(deps: ChangeDeps, id: string, expected: Expected): Promise<boolean> {
+  const version = await deps.catalogStore.versionOf(id);
+  if (version !== undefined && expected !== undefined && !expected.includes(version))
+    throw otherVersion(deps, expected);
+  return version !== undefined;
+}
+
+function otherVersion({ systemTablePrefix }: ChangeDeps, expected: NonNullable<Expected>): AppError {
+  return notAtVersion({ name: systemTableNames(systemTablePrefix).tables }, expected);
+}
+
+/** Undoes the last change of a table that took something away. @throws AppError 404, 409, 412 */
+export async function undoChange(deps: ChangeDeps, id: string, expected?: Expected): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
   for (;;) {
+    const isThere = await requireVersion(deps, id, expected);
     const change = await deps.changes.lastUndoable(id, since);
     if (change === undefined) throw await nothingToUndo(deps, id);
-    const planner = (definitions: readonly TableDefinition[]) => planUndo(deps, definitions, change);
+    if (!isThere && expected !== undefined) throw otherVersion(deps, expected);
+    const planner = atVersion(deps, id, expected, (definitions) => planUndo(deps, definitions, change));
     const definitions = await deps.catalogStore.load();
-    if (planner(definitions).steps.length > 0) return startChange(deps, planner, undefined);
+    if ((await planner(definitions)).steps.length > 0) return startChange(deps, planner, undefined);
     await deps.changes.pass(change.id);
     const kept = settingsLeftAlone(change, definitions);
     if (kept.length > 0) throw leftAlone(kept);

@@ -8,8 +8,9 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
+import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { body, requireNoBody, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
 import type { Action } from "../permission/rule.js";
@@ -86,14 +87,16 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
 }
 
 /** `POST /svc_table/{id}/undo` */
-export function schemaRoutes(deps: Deps): Router {
+export function schemaRoutes(deps: Deps, bodyMaxBytes: number): Router {
   const router = Router({ caseSensitive: true });
   router
     .route(`/${systemTableNames(deps.systemTablePrefix).tables}/:id/undo`)
-    .post(async (request, response) => {
+    .post(...jsonBody(bodyMaxBytes), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
+      requireNoBody(request, "an undo takes none; change the table by PATCH afterwards.");
       const requestDeps = loggingFor(deps, request);
-      const undo = (id: string) => undoChange(askingFor(requestDeps, request), id);
+      const expected = expectedVersions(request.get("If-Match"));
+      const undo = (id: string) => undoChange(askingFor(requestDeps, request), id, expected);
       await answerChange(requestDeps, request, response, [], undo);
     })
     .all(onlyMethods("POST"));

@@ -40,6 +40,15 @@ const undone = async (id: string): Promise<Row> => {
 const TEXT = { columns: [{ name: "a", type: "string" }] };
 
 describe("undo", () => {
+  it("takes no body: only an empty one is none", async () => {
+    const made = await table(TEXT, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    const refused = await admin.post(`/svc_table/${made.id}/undo`, { name: "other" });
+    expect([refused.status, refused.body.message]).toEqual([400, expect.stringMatching(/^body: an undo/)]);
+    expect((await admin.get(`/svc_table/${made.id}`)).body.data[0].columns).toEqual([]);
+    expect((await admin.post(`/svc_table/${made.id}/undo`, {})).status).toBe(200);
+  });
+
   it("brings a removed column back with its values; records written since have none", async () => {
     const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, [{ a: "x" }]);
     await patchConfirmed(admin, made.id, { columns: [] });

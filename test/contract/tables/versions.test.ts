@@ -4,7 +4,7 @@ import { MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, makeTable, type Row, tally } from "../records/make.js";
-import { columnsWith } from "./change.js";
+import { columnsWith, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
@@ -36,6 +36,8 @@ const patch = (id: string, body: object, tag: string, query = ""): Promise<Answe
   });
 const remove = (id: string, tag: string): Promise<Answer> =>
   admin.send("DELETE", `/svc_table/${id}`, { headers: { "If-Match": tag } });
+const undo = (id: string, tag: string): Promise<Answer> =>
+  admin.send("POST", `/svc_table/${id}/undo`, { headers: { "If-Match": tag } });
 const columnsNow = async (id: string): Promise<string[]> =>
   (await get(id)).body.data[0].columns.map(({ name }: Row) => name);
 const withColumn = (table: Row, name: string) => ({ columns: [...table.columns, { name, type: "int" }] });
@@ -106,6 +108,28 @@ describe("If-Match on svc_table", () => {
     const back = await admin.post(`/svc_table/${table.id}/undo`);
     expect((await patch(table.id, {}, tagOf(changed))).status).toBe(412);
     expect((await patch(table.id, {}, tagOf(back))).status).toBe(200);
+  });
+
+  it("keeps a second undo from going on to the change before", async () => {
+    const table = await made();
+    await admin.post(`/${table.name}`, { a: "x" });
+    await patchConfirmed(admin, table.id, { columns: [] });
+    const tag = tagOf(await get(table.id));
+    expect(outcome(await undo(table.id, '"1-x"'))).toEqual([412, "PRECONDITION_FAILED"]);
+    const answers = [await undo(table.id, tag), await undo(table.id, tag)];
+    expect(answers.map(outcome)).toEqual([
+      [200, undefined],
+      [412, "PRECONDITION_FAILED"],
+    ]);
+    expect(await columnsNow(table.id)).toEqual(["a"]);
+  });
+
+  it("of an undo is of a table that is there: one that is deleted has no version", async () => {
+    const table = await made();
+    const tag = tagOf(await get(table.id));
+    expect((await remove(table.id, tag)).status).toBe(200);
+    expect(outcome(await undo(table.id, tag))).toEqual([412, "PRECONDITION_FAILED"]);
+    expect((await admin.post(`/svc_table/${table.id}/undo`)).status).toBe(200);
   });
 
   it("does not mind how far a change has come, nor records that were written", async () => {

@@ -199,9 +199,9 @@ function undoOperation(tables: VisibleTable): Operation {
     tag: name,
     for: "root",
     summary: "Undo the last change that took something away",
-    parameters: [idParameter(tables), FIELDS],
+    parameters: [idParameter(tables), FIELDS, IF_MATCH],
     answers: changeAnswers(tables),
-    refusals: CHANGE_REFUSALS,
+    refusals: [...CHANGE_REFUSALS, 412],
   };
 }
 

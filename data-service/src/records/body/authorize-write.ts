@@ -6,6 +6,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
+import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
@@ -182,8 +183,7 @@ export async function judgeRows(
 
 /** The rows that some rule matches. */
 export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
-  const all = grants.find((grant) => grant.rows.kind === "always");
-  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
+  return disjunction(grants.map(({ rows }) => rows));
 }
 
 /** Those of the rules that let this member be written. */

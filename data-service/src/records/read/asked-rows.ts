@@ -6,7 +6,7 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
-import { both, either } from "../../query/living.js";
+import { conjunction, disjunction } from "../../query/logic.js";
 import { refuse } from "../../query/refuse.js";
 import { anyRow } from "../body/authorize-write.js";
 
@@ -29,9 +29,9 @@ export function askedRows(
   rights.require(catalog, table, "delete");
   const mayDelete = anyRow(rights.write(catalog, table, "delete", "all"));
   return (view) => {
-    if (deleted === "only") return both(view.rows(table, "deleted"), mayDelete);
+    if (deleted === "only") return conjunction([view.rows(table, "deleted"), mayDelete]);
     if (mayDelete.kind === "always") return view.rows(table, "all");
-    return either(view.rows(table), both(view.rows(table, "deleted"), mayDelete));
+    return disjunction([view.rows(table), conjunction([view.rows(table, "deleted"), mayDelete])]);
   };
 }
 

@@ -10,7 +10,6 @@ import type { LastingCaller } from "../../http/lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
-import { compares } from "../../query/bind-filter.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
 import { nestedIn } from "../body/nested.js";
@@ -42,6 +41,14 @@ export interface ManyRequest extends Omit<TableRequest, "principal"> {
   readonly dryRun: boolean;
 }
 
+/** What happens to the records, for refusals: what the request does with them, and what was done to them. */
+interface Words {
+  readonly does: string;
+  readonly done: string;
+}
+const CHANGES: Words = { does: "changes", done: "changed" };
+const DELETES: Words = { does: "deletes", done: "deleted" };
+
 /** Changes one of the records. */
 type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<void>;
 
@@ -51,14 +58,14 @@ type Act = (principal: Principal, id: string, stillMatching: StillMatching) => P
  */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
   const { table, caller } = request;
-  const check = () => checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
+  const check = () => checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES));
   // Nothing is written yet, but as in each of the changes it may have to wait for its table.
   await deps.gate.run(check);
   const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
   const change: Act = async (principal, id, stillMatching) => {
     await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
   };
-  return forEach(deps, request, { done: "changed", mostMatched }, change);
+  return forEach(deps, request, CHANGES, change, mostMatched);
 }
 
 /**
@@ -74,10 +81,10 @@ export async function removeMany(
 ): Promise<Many> {
   const { table, parameters, caller } = request;
   await checkRemove(deps, callOf(request), permanent);
-  requireFilter(request, "deletes");
+  requireFilter(request, DELETES);
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
-  return forEach(deps, request, { done: "deleted" }, (principal, id, stillMatching) =>
+  return forEach(deps, request, DELETES, (principal, id, stillMatching) =>
     removeOne(deps, { principal, caller, table, id, permanent, stillMatching }),
   );
 }
@@ -97,32 +104,45 @@ async function makesAlike({ catalogs }: RecordDeps, tableName: string, body: Jso
   return makes(body, table);
 }
 
-/** One that compares nothing is more often a mistake than a wish, such as an `_or` made of a selection that is empty. */
-function requireFilter({ parameters: { filter } }: ManyRequest, does: string): void {
-  if (filter !== undefined && compares(filter)) return;
-  const needs =
-    filter === undefined ? "is required" : "must compare something, and so must each part of an _or";
+/** @throws AppError 400 */
+function requireFilter({ parameters: { filter } }: ManyRequest, words: Words): void {
+  if (filter === undefined) throw needsFilter("is required", words);
+}
+
+/**
+ * A filter that is true whatever a record holds is more often a mistake than a wish: an `_or` or a `_not_in` made of a
+ * selection that is empty.
+ * @throws AppError 400
+ */
+function requireSaying({ root: { filter } }: AuthorizedQuery, words: Words): void {
+  if (filter.kind === "always")
+    throw needsFilter("must compare something (an empty list does not, and in an _or each part must)", words);
+}
+
+function needsFilter(needs: string, { does }: Words): AppError {
   const all = '{"id":{"_is_not_null":true}}';
-  throw new AppError(
+  return new AppError(
     "BAD_REQUEST",
     `filter: ${needs}, because this ${does} every record that it matches; ${all} matches all of them`,
   );
 }
 
 /**
- * @param done what the records were, for a refusal
+ * @param words of its refusals
  * @param mostMatched where changing them makes others that match: so many at most, looked up before the first is changed
  */
 async function forEach(
   deps: RecordDeps,
   { caller, table, parameters, dryRun }: ManyRequest,
-  { done, mostMatched }: { readonly done: string; readonly mostMatched?: number | undefined },
+  words: Words,
   act: Act,
+  mostMatched?: number,
 ): Promise<Many> {
   const { principal } = caller;
   const matching = { ...parameters, fields: "id" };
-  if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const query = await listQuery(deps, principal, table, matching);
+  requireSaying(query, words);
+  if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const stored = (id: string) => parseId(query.root.table, id);
   const queryNow = (standing: Standing): AuthorizedQuery => {
     const now = readableTable(standing, table);
@@ -149,7 +169,7 @@ async function forEach(
       for (const reason of failed) if (!isGone(reason)) throw reason;
     }
   } catch (reason) {
-    throw withProgress(asRefusal(reason), changed, done);
+    throw withProgress(asRefusal(reason), changed, words);
   }
   return { matched, changed };
 }
@@ -191,7 +211,7 @@ function isGone(reason: unknown): boolean {
   return reason instanceof AppError && reason.code === "NOT_FOUND";
 }
 
-function withProgress(reason: unknown, changed: number, done: string): unknown {
+function withProgress(reason: unknown, changed: number, { done }: Words): unknown {
   if (!(reason instanceof AppError)) return reason;
   const told = `; ${changed} ${changed === 1 ? "record was" : "records were"} ${done} before`;
   const tell = (text: string): string => text.replace(/\.$/, "") + told;
