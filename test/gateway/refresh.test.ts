@@ -100,6 +100,19 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     expect(refreshCalls()).toBe(0);
   });
 
+  it.each([
+    [429, "TOO_MANY_REQUESTS"],
+    [503, "SERVICE_UNAVAILABLE"],
+  ])("goes on with a token that is still valid when the refresh is put off by a %i", async (status, code) => {
+    rig.upstream.on("POST /auth/refresh-token", refusal(status, code, "Later."));
+    const token = accessToken({ expiresIn: 20 });
+    const response = await get({ accessToken: token, refreshToken: "svc_rt_1" });
+    expect((await readEcho(response)).headers.authorization).toBe(`Bearer ${token}`);
+    expect(response.headers.getSetCookie()).toEqual([]);
+    const late = await get({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" });
+    expect([late.status, late.headers.getSetCookie()]).toEqual([status, []]);
+  });
+
   it("clears the cookies when the refresh is refused, and goes on as anonymous", async () => {
     rig.upstream.on("POST /auth/refresh-token", refusal(401, "INVALID_TOKEN", "The token is not valid."));
     const response = await get({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_old" });

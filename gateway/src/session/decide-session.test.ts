@@ -67,7 +67,16 @@ describe("decideSession", () => {
 
   it("leaves plain cookies that name no origin to be judged after the refresh", () => {
     const decision = decideSession(withCookies(undefined, "r", "plain"), HTTPS, NOW);
-    expect(decision).toEqual({ kind: "refresh", refreshToken: "r", spelling: "plain" });
+    expect(decision).toEqual({ kind: "refresh", refreshToken: "r", spelling: "plain", until: undefined });
+  });
+
+  it("keeps a token that is about to expire for when the refresh is put off, and no other", () => {
+    const until = (accessToken: string) => {
+      const decision = decideSession(withCookies(accessToken, "r"), HTTPS, NOW);
+      return decision.kind === "refresh" && decision.until?.accessToken;
+    };
+    expect([token(30), token(1)].map(until)).toEqual([token(30), token(1)]);
+    expect([token(0), token(-1), "garbage"].map(until)).toEqual([undefined, undefined, undefined]);
   });
 
   it("tells for which origin the session was made", () => {

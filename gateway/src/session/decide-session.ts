@@ -6,12 +6,25 @@ import type { Credentials } from "./credentials.js";
 export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
   | { readonly kind: "bearer"; readonly authorization: string }
-  | ({ readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined } & Renewable)
+  | Use
   /** Only the refresh reveals the session's origin, by which the spelling of its cookies is then judged. */
-  | ({ readonly kind: "refresh"; readonly refreshToken: string } & Renewable)
+  | ({
+      readonly kind: "refresh";
+      readonly refreshToken: string;
+      /** What the access token is still good for, should the refresh have to wait. */
+      readonly until: Use | undefined;
+    } & Renewable)
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
   | { readonly kind: "reject" };
+
+/** The access token as it is. */
+export interface Use extends Renewable {
+  readonly kind: "use";
+  readonly accessToken: string;
+  /** The web origin the session was made for; undefined = APP_URL's. */
+  readonly origin: string | undefined;
+}
 
 /** What the cookies hold to get another access token with. */
 export interface Renewable {
@@ -35,9 +48,13 @@ export function decideSession(credentials: Credentials, appUrl: string, now: Dat
   if (claims !== undefined && !isSpellingOf(spelling, claims.origin ?? appUrl)) return { kind: "anonymous" };
   const left = claims === undefined ? 0 : claims.expiresAtMs - now.getTime();
   const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
-  if (accessToken !== undefined && left > margin)
-    return { kind: "use", accessToken, origin: claims?.origin, refreshToken, spelling };
-  return refreshToken === undefined ? { kind: "anonymous" } : { kind: "refresh", refreshToken, spelling };
+  const use: Use | undefined =
+    accessToken !== undefined && left > 0
+      ? { kind: "use", accessToken, origin: claims?.origin, refreshToken, spelling }
+      : undefined;
+  if (use !== undefined && left > margin) return use;
+  if (refreshToken === undefined) return { kind: "anonymous" };
+  return { kind: "refresh", refreshToken, spelling, until: use };
 }
 
 /**

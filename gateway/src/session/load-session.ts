@@ -1,5 +1,7 @@
 // Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
+import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import type { ErrorCode } from "@portico/shared/error-codes";
 import type { Response } from "express";
 import {
   clearSessionCookies,
@@ -10,7 +12,7 @@ import {
 import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
-import { decideSession, type Renewable } from "./decide-session.js";
+import { decideSession, type Renewable, type Use } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
@@ -53,15 +55,33 @@ export async function loadSession(
     case "anonymous":
       return decision;
     case "use":
-      return cookieSession(decision.accessToken, decision.origin ?? deps.appUrl, decision);
-    case "refresh":
-      return renewal === "borrow"
-        ? borrowSession(deps, decision, received)
-        : renewSession(deps, decision, received, response);
+      return usedSession(deps, decision);
+    case "refresh": {
+      const renewed =
+        renewal === "borrow"
+          ? borrowSession(deps, decision, received)
+          : renewSession(deps, decision, received, response);
+      const { until } = decision;
+      return until === undefined ? renewed : renewed.catch(ifLater(() => usedSession(deps, until)));
+    }
     case "reject":
       throw severalHeaders();
   }
 }
+
+function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...renewable }: Use): Session {
+  return cookieSession(accessToken, origin ?? appUrl, renewable);
+}
+
+/** Does otherwise where the data service puts a refresh off: nobody has asked for one yet, as the token is still valid. */
+function ifLater<Result>(act: () => Result): (error: unknown) => Result {
+  return (error) => {
+    if (error instanceof AppError && PUT_OFF.includes(error.code)) return act();
+    throw error;
+  };
+}
+
+const PUT_OFF: readonly ErrorCode[] = ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"];
 
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
