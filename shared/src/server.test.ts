@@ -65,7 +65,38 @@ const ANSWERS_NOBODY = `
   await runService(() => listen(app, ${JSON.stringify(WHERE)}, { stopTimeoutMs: 200 }));
 `;
 
+/** Twelve clients with a connection each, who send their requests a moment after they have said that they will. */
+const TWELVE_CLIENTS = (url: string) => `
+  import { get } from "node:http";
+  import { setTimeout as delay } from "node:timers/promises";
+  process.send("soon");
+  await delay(100);
+  const ask = () => new Promise((resolve) => {
+    const request = get("${url}", { agent: false }, (answer) => resolve(answer.resume().statusCode));
+    request.once("error", (error) => resolve(error.code));
+  });
+  const outcomes = await Promise.all(Array.from({ length: 12 }, ask));
+  process.send(outcomes, () => process.disconnect());
+`;
+
 describe("a server that is stopped", () => {
+  it("answers what was sent before, also on connections that it has yet to take", async () => {
+    const stopping = await listen(express().use(readAll), WHERE);
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", TWELVE_CLIENTS(stopping.url)], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    try {
+      await once(child, "message");
+      // Busy, as with another request, while they send.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+      const outcomes = once(child, "message");
+      await stopping.stop();
+      expect((await outcomes)[0]).toEqual(Array(12).fill(200));
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
   it("gives answers 30 seconds", () => {
     expect(STOP_TIMEOUT_MS).toBe(30_000);
   });

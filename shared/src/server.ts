@@ -31,6 +31,10 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 export const STOP_TIMEOUT_MS = 30_000;
 /** How often a stopping server closes the connections whose answer has just ended. */
 const STOP_SWEEP_MS = 50;
+/** A turn of the event loop takes one connection, and reads in the next; with none in so many, nothing waits any more. */
+const QUIET_TURNS = 3;
+/** Under load connections keep coming: what waits by then was not sent before the stop. */
+const TAKING_MOST_MS = 1_000;
 
 /** How long bodies may take: JSON is small, a file is not. */
 export interface BodyTimeouts {
@@ -42,7 +46,7 @@ export interface RunningServer {
   /** `http://host:port` with the port that was actually taken. */
   url: string;
   server: Server;
-  /** Takes no new connections, waits for requests in flight (30 s at most, then they are cut), then resolves. */
+  /** Takes what was sent before, then no new connections; waits for requests in flight (30 s at most, then they are cut), then resolves. */
   stop(): Promise<void>;
 }
 
@@ -89,12 +93,13 @@ export async function listen(
   );
   refuseMalformed(server);
   const inFlight = new LinkedSet<ServerResponse>();
+  let isStopping = false;
   spareUnsent(server, inFlight);
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
-    if (!server.listening) makeLast(request, response);
+    if (isStopping) makeLast(request, response);
     // Otherwise Node closes the connection itself, for a client that asks for it or speaks HTTP/1.0.
     else if (!response.shouldKeepAlive) lingerBeforeClosing(request);
   });
@@ -112,7 +117,11 @@ export async function listen(
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
   const url = `http://${host}:${port}`;
-  return { url, server, stop: () => stop(server, inFlight, connections, stopTimeoutMs) };
+  const begin = (): Promise<void> => {
+    isStopping = true;
+    return stop(server, inFlight, connections, stopTimeoutMs);
+  };
+  return { url, server, stop: begin };
 }
 
 /** Says that the connection takes no further request, and closes it when the client has sent all of this one. */
@@ -169,6 +178,21 @@ function listenProblem(error: NodeJS.ErrnoException, where: Where): Error {
   return error;
 }
 
+/** What clients sent before the stop may still lie in the kernel, and would be reset with its connection. */
+async function takeWhatWaits(server: Server): Promise<void> {
+  const began = performance.now();
+  let quietTurns = 0;
+  const note = (): void => {
+    quietTurns = 0;
+  };
+  server.on("connection", note);
+  while (quietTurns < QUIET_TURNS && performance.now() - began < TAKING_MOST_MS) {
+    quietTurns += 1;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  server.off("connection", note);
+}
+
 async function stop(
   server: Server,
   inFlight: Iterable<ServerResponse>,
@@ -177,6 +201,7 @@ async function stop(
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
   for (const response of inFlight) if (!response.headersSent) makeLast(response.req, response);
+  await takeWhatWaits(server);
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   // Each by itself: Node's own list lacks the connections that it has handed over.

@@ -36,17 +36,24 @@ export class Streams {
   readonly #open = new Map<StreamEnd, string>();
   #isStopping = false;
 
-  /** @throws AppError 429 when the caller has too many, 503 when all together have */
+  /**
+   * @returns one that has ended already where the process stops: browsers open it again elsewhere, and would not after a refusal
+   * @throws AppError 429 when the caller has too many, 503 when all together have
+   */
   open(caller: string): StreamEnd {
+    const stream = new StreamEnd();
+    if (this.#isStopping) {
+      stream.end("restart");
+      return stream;
+    }
     const own = [...this.#open.values()].filter((each) => each === caller).length;
     if (own >= MOST_OF_ONE_CALLER)
       throw new AppError("TOO_MANY_REQUESTS", {
         message: `You follow changes ${own} times already; end some of these first.`,
         headers: { "Retry-After": "5" },
       });
-    if (this.#isStopping || this.#open.size >= MOST_STREAMS)
+    if (this.#open.size >= MOST_STREAMS)
       throw unavailable("Too many clients follow changes here; try again shortly.", 5);
-    const stream = new StreamEnd();
     this.#open.set(stream, caller);
     return stream;
   }
