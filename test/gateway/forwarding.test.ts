@@ -7,7 +7,7 @@ import { until } from "../support/wait.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, session } from "./support/tokens.js";
-import { json } from "./support/upstream.js";
+import { html, json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -488,6 +488,8 @@ describe("a data service that misbehaves", () => {
     await rig.upstream.close();
     const response = await rig.call("/api/posts", { method: "POST", body: "x".repeat(60_000) });
     expect(response.status).toBe(502);
+    const { message, error } = await readError(response);
+    expect([message, error.details]).toEqual(["The data service can not be reached.", undefined]);
   });
 
   it("and is down gives 502 to a client that has not begun with its body, and reads on", async () => {
@@ -545,6 +547,45 @@ describe("a data service that misbehaves", () => {
   it("and dies before its head gives 502", async () => {
     rig.upstream.on("POST /dies", (_arrived, response) => response.destroy());
     expect((await rig.call("/api/dies", { method: "POST", body: "x" })).status).toBe(502);
+  });
+
+  it("and does not say what has become of a write is a warning to whoever would send it again", async () => {
+    const impatient = await startRig({}, { answerTimeoutMs: 300 });
+    const { upstream } = impatient;
+    for (const method of ["POST", "DELETE", "GET", "QUERY"]) {
+      upstream.on(`${method} /dies`, (_arrived, response) => response.destroy());
+      upstream.on(`${method} /hangs`, () => {});
+      upstream.on(`${method} /fronted`, html(502));
+    }
+    const told = async (path: string, init: RequestInit) => {
+      const response = await impatient.call(path, init);
+      const { message, error } = await readError(response);
+      return [response.status, error.details, message];
+    };
+    const warned = "Whether this was done is not known; look before you send it again.";
+    const json = { "Content-Type": "application/json" };
+    const writes: RequestInit[] = [{ method: "POST", body: "{}", headers: json }, { method: "DELETE" }];
+    for (const write of writes) {
+      expect(await told("/api/dies", write)).toEqual([
+        ...[502, { uncertain: true }],
+        `The connection to the data service broke. ${warned}`,
+      ]);
+      expect(await told("/api/hangs", write)).toEqual([
+        ...[504, { uncertain: true }],
+        `The data service did not answer in time. ${warned}`,
+      ]);
+      expect(await told("/api/fronted", write)).toEqual([
+        ...[502, { uncertain: true }],
+        `The data service gave no valid answer. ${warned}`,
+      ]);
+    }
+    const override = { ...json, "X-HTTP-Method-Override": "QUERY" };
+    const reads: RequestInit[] = [{}, { method: "POST", body: "{}", headers: override }];
+    for (const read of reads) {
+      expect((await told("/api/dies", read)).slice(0, 2)).toEqual([502, undefined]);
+      expect((await told("/api/hangs", read)).slice(0, 2)).toEqual([504, undefined]);
+    }
+    await impatient.stop();
   });
 
   it("and redirects gives 502: nobody follows, nobody learns where", async () => {

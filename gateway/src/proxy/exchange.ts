@@ -3,7 +3,10 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import type { Writable } from "node:stream";
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
+import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 import { hasBody } from "@portico/shared/has-body";
+import { isQueryByPost } from "@portico/shared/method-override";
+import { isSafe } from "@portico/shared/safe-methods";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
@@ -39,6 +42,7 @@ export class Exchange {
   #renew: ExchangeTerms["renew"];
   #isRepeated = false;
   #upstream: ClientRequest | undefined;
+  #isConnected = false;
   /** Stops passing on the request's body. */
   #stopSending: (() => void) | undefined;
   #bodyBytes = 0;
@@ -94,10 +98,11 @@ export class Exchange {
   /** The upstream request has its socket: the body can be sent. */
   sending(upstream: ClientRequest): void {
     this.#upstream = upstream;
+    this.#isConnected = false;
     if (upstream.socket?.connecting === true) {
       this.#failAfter(this.#limits.connectTimeoutMs, () => new AppError("BAD_GATEWAY"));
-      upstream.socket.once("connect", () => this.#awaitAnswer());
-    } else this.#awaitAnswer();
+      upstream.socket.once("connect", () => this.#connected());
+    } else this.#connected();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
     if (!hasBody(this.#request.headers)) upstream.end();
@@ -105,6 +110,11 @@ export class Exchange {
       this.#stopSending = passOn(this.#request, upstream, () => this.#watchTaking());
       setImmediate(sendHeadSoon, upstream);
     }
+  }
+
+  #connected(): void {
+    this.#isConnected = true;
+    this.#awaitAnswer();
   }
 
   /** The head of the answer is here. */
@@ -145,7 +155,15 @@ export class Exchange {
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
     this.#dropBody();
-    this.#next(cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause }));
+    const error = cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause });
+    this.#next(this.#mayBeDone && LOST_ANSWERS.includes(error.code) ? uncertain(error) : error);
+  }
+
+  /** Whether the data service may have done what was asked for: a write that it has got, or the beginning of a lasting one. */
+  get #mayBeDone(): boolean {
+    const isSent = this.#isConnected && this.#upstream?.headersSent === true;
+    const isWhole = !this.#isBodyLeft || this.#limits.bodyStallMs !== undefined;
+    return isSent && isWhole && !isSafe(this.#request.method) && !isQueryByPost(this.#request);
   }
 
   #settle(outcome: CallOutcome): void {
@@ -217,6 +235,18 @@ export class Exchange {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (vary !== undefined) response.vary(vary);
   }
+}
+
+/** Refusals that stand for an answer which did not come. */
+const LOST_ANSWERS: readonly ErrorCode[] = ["BAD_GATEWAY", "QUERY_TIMEOUT"];
+
+/** Says that a write may have been done all the same: whoever would send it again is warned. */
+function uncertain(cause: AppError): AppError {
+  const { code, headers, messages } = cause;
+  const why =
+    messages === ERROR_CODES.BAD_GATEWAY.text ? "The connection to the data service broke." : messages;
+  const message = `${why} Whether this was done is not known; look before you send it again.`;
+  return new AppError(code, { message, headers, cause, details: { uncertain: true } });
 }
 
 /**

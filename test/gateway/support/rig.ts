@@ -50,7 +50,7 @@ export interface ErrorAnswer {
   readonly success: boolean;
   readonly statusCode: number;
   readonly message: string | readonly string[];
-  readonly error: Readonly<Record<string, string>>;
+  readonly error: Readonly<Record<string, string>> & { readonly details?: unknown };
 }
 
 /** Reads an error body and checks that it is one. */
