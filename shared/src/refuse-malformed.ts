@@ -80,6 +80,9 @@ function problemOf(error: NodeJS.ErrnoException): string {
   if (error.code === "HPE_HEADER_OVERFLOW")
     return "The request's address and headers are too large together.";
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "The request took too long to arrive.";
+  // Browsers write some names of methods in capitals by themselves, and PATCH is none of these.
+  if (error.code === "HPE_INVALID_METHOD")
+    return "The method is none that is known; names of methods are written in capitals, as in PATCH.";
   return "This is not a valid HTTP/1.1 request.";
 }
 

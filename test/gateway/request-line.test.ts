@@ -190,6 +190,13 @@ describe("request lines and framing", () => {
     expect(answer).toContain('"success":false');
   });
 
+  it("says of a method in small letters that it needs capitals: browsers do not write PATCH so by themselves", async () => {
+    const answer = await sendRaw(rig.url, request("patch /api/me HTTP/1.1"));
+    expect(statuses(answer)).toEqual([400]);
+    expectOurs(answer);
+    expect(answer).toMatch(/names of methods are written in capitals/);
+  });
+
   it("ignores an offer of cleartext HTTP/2", async () => {
     const bytes = request("GET /api/me HTTP/1.1", "Connection: Upgrade, close", "Upgrade: h2c");
     expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);

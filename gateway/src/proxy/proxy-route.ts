@@ -39,8 +39,9 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     if (target === undefined) return next();
     const call = { method: request.method, path: target.path };
     if (isClosed(call)) return notFound(request, response, next);
-    const body = bodyKind(deps, call, request);
-    const limit = checkBodySize(deps, body, request, response);
+    const route = routeKind(call, deps.systemTablePrefix);
+    const body = isSpecialBody(request.headers["content-type"], route) ? route : "json";
+    const limit = checkBodySize(deps, { route, body }, request, response);
     const received = receivedFrom(request);
     const { session, renew } = await actingFor(deps, call, body, { request, received, response });
     const file = deps.findFile(call, target.query, received.headers);
@@ -61,12 +62,6 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
   };
 }
 
-/** Which of the bodies that the route takes this one is. */
-function bodyKind(deps: ProxyDeps, call: ApiCall, request: Request): RouteKind {
-  const route = routeKind(call, deps.systemTablePrefix);
-  return isSpecialBody(request.headers["content-type"], route) ? route : "json";
-}
-
 /** A file is read as fast as its records are written, and may take any time as long as something moves. */
 function importTimes({ limits }: ProxyDeps, request: Request) {
   withoutBodyDeadline(request);
@@ -77,10 +72,17 @@ function importTimes({ limits }: ProxyDeps, request: Request) {
  * Refuses by `Content-Length` before any other work is done; chunked bodies are counted on their way. For imports the data
  * service does both.
  */
-function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): BodyLimit {
+function checkBodySize(
+  deps: ProxyDeps,
+  { route, body }: { readonly route: RouteKind; readonly body: RouteKind },
+  request: Request,
+  response: Response,
+): BodyLimit {
   const limit = bodyLimit(body, deps);
   if (announcesTooMuch(request.headers, limit.bytes)) {
     discardBody(request, response, deps.limits.lingerMs);
+    // A file at a wrong address would be no better with a larger limit.
+    requireBodyType(request, route);
     throw new AppError("PAYLOAD_TOO_LARGE", limit.refusal);
   }
   return limit;
