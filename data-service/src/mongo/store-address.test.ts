@@ -35,6 +35,25 @@ describe("parseStoreAddress", () => {
   });
 });
 
+describe("the name of a database", () => {
+  it.each(["a$b", "a.b", "a%20b", "a%2Fb", "a%22", "a%00", "é".repeat(32)])(
+    "is refused where MongoDB could not take it: %s",
+    (name) => {
+      for (const url of [`mongodb://h/${name}`, `mongodb_embedded://x?db=${name}`])
+        expect(() => parseStoreAddress(url)).toThrow("MONGODB_URL must name a database without /");
+    },
+  );
+
+  it.each(["admin", "config", "local"])("is none of MongoDB's own: %s", (name) => {
+    expect(() => parseStoreAddress(`mongodb://u:p@h/${name}`)).toThrow(/not MongoDB's "\w+".*authSource=/);
+  });
+
+  it("may have any other letter, and 63 bytes", () => {
+    const name = `${"é".repeat(31)}_`;
+    expect(parseStoreAddress(`mongodb://h/${name}`)).toMatchObject({ database: name });
+  });
+});
+
 describe("an address whose password is not encoded", () => {
   it.each([
     "mongodb://user:p@ss:wo/rd@127.0.0.1:1/portico",

@@ -11,6 +11,11 @@ export type StoreAddress =
 
 /** `[user[:password]@]hosts[/database][?options]`, divided as the driver does. */
 const SERVER = /^mongodb(?:\+srv)?:\/\/(?:[^:@]*(?::[^@]*)?@)?([^/?@]*)(?:\/[^?@]*)?(?:\?.*)?$/;
+/** Not taken by every server (MongoDB's naming restrictions). */
+const NO_DATABASE = /[/\\. "$*<>:|?\0]/;
+const MOST_DATABASE_BYTES = 63;
+/** MongoDB's own. `/admin` is often meant for where the user is known. */
+const OWN_DATABASES = ["admin", "config", "local"];
 const HOST = /^(?:\[[^\]]*\]|[^:[\]#]*)(?::\d{1,5})?$/;
 
 /**
@@ -30,7 +35,7 @@ export function parseStoreAddress(mongodbUrl: string): StoreAddress {
       "MONGODB_URL must read mongodb_embedded://{folder} or mongodb_embedded://{folder}?db={name}.",
     ]);
   }
-  return { kind: "embedded", directory, database };
+  return { kind: "embedded", directory, database: checked(database) };
 }
 
 /** The driver would take part of a password that is not encoded for a host, and quote it. */
@@ -41,7 +46,7 @@ function serverAddress(url: string): StoreAddress {
       "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode @ : / in user and password, as %40 %3A %2F.",
     ]);
   }
-  return { kind: "server", url, database: databaseOf(url) };
+  return { kind: "server", url, database: checked(databaseOf(url)) };
 }
 
 /** Where the data is, for whoever starts the service; a server's address may hold a password. */
@@ -56,6 +61,19 @@ export function describeStore({ mongodbUrl, dataDir }: { mongodbUrl: string; dat
 function databaseOf(url: string): string {
   const name = decode(/^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "");
   return name === undefined || name === "" ? DEFAULT_DATABASE : name;
+}
+
+/** @throws ConfigError for a name that no database of ours can have */
+function checked(database: string): string {
+  if (OWN_DATABASES.includes(database))
+    throw new ConfigError([
+      `MONGODB_URL must name a database of its own, not MongoDB's "${database}"; where users are known is ?authSource={database}.`,
+    ]);
+  if (NO_DATABASE.test(database) || Buffer.byteLength(database) > MOST_DATABASE_BYTES)
+    throw new ConfigError([
+      `MONGODB_URL must name a database without / \\ . " $ * < > : | ? or a space, of ${MOST_DATABASE_BYTES} bytes at most.`,
+    ]);
+  return database;
 }
 
 function decode(text: string): string | undefined {
