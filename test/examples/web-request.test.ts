@@ -1,8 +1,9 @@
 // docs/oauth.md: the proxy of a framework whose handlers take a web Request, run as it stands there.
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
 import { projectRoot } from "../support/run-state.js";
 import { ADMIN, type Stack, startStack } from "../support/stack.js";
 
@@ -35,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => stack?.stop());
 
 /** What a page of the app asks its own server. */
-function ask(path: string, init: RequestInit = {}): Promise<Response> {
+function ask(path: string, init: RequestInit = {}, handler = post): Promise<Response> {
   const url = new URL(`/portal${path}`, APP);
   const headers = {
     Origin: APP,
@@ -43,7 +44,7 @@ function ask(path: string, init: RequestInit = {}): Promise<Response> {
     "X-Forwarded-For": "203.0.113.9",
     ...init.headers,
   };
-  return post({
+  return handler({
     request: new Request(url, { ...init, headers }),
     url,
     getClientAddress: () => "198.51.100.7",
@@ -77,5 +78,34 @@ describe("the proxy for a web Request", () => {
     const redirect = encodeURIComponent(`${APP}/`);
     const answer = await ask(`/auth/google?redirect=${redirect}&cookieBridgePrefix=%2Fportal`);
     expect([answer.status, answer.headers.get("location")]).toEqual([302, expect.stringContaining("google")]);
+  });
+});
+
+describe("what a browser says of its connection to the app", () => {
+  let upstream: Upstream;
+  let handler: Handler;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    handler = (await sampleOf(upstream.url, await mkdtemp(join(stack.dataDir, "echo-")))).POST;
+  });
+  afterAll(() => upstream?.close());
+
+  it.each([
+    ["Connection", "keep-alive, Upgrade"],
+    ["Expect", "100-continue"],
+    ["HTTP2-Settings", "AAMAAABkAARAAAAA"],
+    ["Keep-Alive", "timeout=5"],
+    ["Proxy-Connection", "keep-alive"],
+    ["TE", "trailers"],
+    ["Trailer", "Checksum"],
+    ["Transfer-Encoding", "chunked"],
+    ["Upgrade", "h2c"],
+  ])("keeps %s to itself", async (name, value) => {
+    const headersFor = async (headers: Record<string, string>) => {
+      const answer = await ask("/posts", { method: "POST", headers, body: "text" }, handler);
+      expect([answer.status, upstream.last().body.toString()]).toEqual([200, "text"]);
+      return upstream.last().headers;
+    };
+    expect(await headersFor({ [name]: value })).toEqual(await headersFor({}));
   });
 });
