@@ -38,9 +38,11 @@ const server = createServer(async (request, response) => {
  * @param {Response} response
  */
 function proxy(request, response) {
-  const path = `/api${(request.originalUrl ?? request.url ?? "").slice(PREFIX.length)}`;
+  const target = new URL(`/api${(request.originalUrl ?? request.url ?? "").slice(PREFIX.length)}`, API_URL);
+  // Dots are resolved only here: `/portal/../metrics` would leave the API.
+  if (!`${target.pathname}/`.startsWith("/api/")) return void response.writeHead(404).end("Not found");
   const { method = "GET", headers } = request;
-  const upstream = ask(new URL(path, API_URL), {
+  const upstream = ask(target, {
     method,
     headers: { ...headers, ...forwardedFor(request), host: new URL(API_URL).host },
   });

@@ -102,6 +102,14 @@ describe("before an API that fails", () => {
     await api?.close();
   });
 
+  /** Sends an address as it is, where `fetch` would resolve its dots. */
+  async function statusOf(path: string): Promise<number | undefined> {
+    const { port } = new URL(app.url);
+    const request = ask({ port, host: "127.0.0.1", path, agent: false }).end();
+    const [answer]: IncomingMessage[] = await once(request, "response");
+    return answer?.resume().statusCode;
+  }
+
   it("an answer that is cut in the middle breaks the browser's connection", async () => {
     api.on("GET /api/large", (_arrived, response) => {
       response.writeHead(200, { "Content-Length": 1_000 });
@@ -140,11 +148,33 @@ describe("before an API that fails", () => {
   });
 
   it("a request for what is no address is refused, and the app goes on", async () => {
-    const { port } = new URL(app.url);
-    const answer = ask({ port, host: "127.0.0.1", path: "//", agent: false }).end();
-    const [refused]: IncomingMessage[] = await once(answer, "response");
-    expect(refused?.resume().statusCode).toBe(400);
+    expect(await statusOf("//")).toBe(400);
     expect((await fetch(`${app.url}/nothing`)).status).toBe(404);
+  });
+
+  it.each([
+    "/portal/../healthz",
+    "/portal/posts/%2e%2E/.%2e/healthz",
+    "/portal\\..\\healthz",
+    // The prefix stands where it ends, and where it is cut off there is another way out.
+    "/others/../portal/healthz",
+    "/other/../portal/posts",
+    "/portal/posts/../../api/posts",
+    "http://chat.localhost/portal/posts",
+  ])("%s leads to nothing but the API", async (path) => {
+    const before = api.heads.length;
+    const status = await statusOf(path);
+    const reached = api.heads.slice(before);
+    expect({ path, status, reached }).toEqual({ path, status: 404, reached: [] });
+  });
+
+  it.each([
+    ["/portal/posts?filter=a/../../b", "/api/posts?filter=a/../../b"],
+    ["/portal/posts/../tags", "/api/tags"],
+    ["/portal/", "/api/"],
+  ])("%s reaches %s", async (path, reached) => {
+    expect(await statusOf(path)).toBe(200);
+    expect(api.heads.at(-1)).toBe(`GET ${reached}`);
   });
 
   it("an API that goes before it answers is a 502, also in the middle of an upload", async () => {
