@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { loadSettings } from "./launch.mjs";
+import { notPortico, serviceUrl } from "./running-service.mjs";
 import { runScript, SetupError } from "./setup.mjs";
 
 const USAGE = `usage: npm run data -- <command>
@@ -42,6 +43,8 @@ await runScript(async () => {
   loadSettings();
   try {
     const call = readCall(process.argv.slice(2));
+    // Refuses an address that is none before any file is opened.
+    serviceUrl();
     return await (call.command === "import" ? importFile(call) : exportTable(call));
   } catch (error) {
     if (!(error instanceof WrongCall)) throw error;
@@ -170,6 +173,8 @@ async function receive({ table, query }, into) {
     explain(await bodyOf(answer), table);
     return 1;
   }
+  if (!isOfType(answer, TYPES[query.format]))
+    throw notPortico(serviceUrl(), answer.status, await textOf(answer));
   const progress = showProgress("received");
   const source = Readable.fromWeb(answer.body).on("data", progress.count);
   const target = into();
@@ -204,7 +209,7 @@ async function signIn() {
 }
 
 async function ask(path, query, init) {
-  const base = baseUrl();
+  const base = serviceUrl();
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
   try {
@@ -215,14 +220,13 @@ async function ask(path, query, init) {
   }
 }
 
-/** Whatever stands at the address may answer: a proxy, or another program. */
+/** What Portico says; another program's answer is refused. */
 async function bodyOf(answer) {
-  const text = await answer.text().catch((error) => `(cut off: ${reason(error)})`);
+  const text = await textOf(answer);
   const body = readJson(text);
   const isOurs = body?.statusCode === answer.status && (answer.ok || body.error?.code !== undefined);
   if (isOurs) return body;
-  const begin = text.slice(0, 200).replace(/\s+/g, " ").trim();
-  throw new SetupError(`${baseUrl()} answered ${answer.status}, and not as Portico does: ${begin}`);
+  throw notPortico(serviceUrl(), answer.status, text);
 }
 
 function readJson(text) {
@@ -233,9 +237,12 @@ function readJson(text) {
   }
 }
 
-function baseUrl() {
-  // With or without a slash at its end, as Portico takes it.
-  return (process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`).replace(/\/$/, "");
+function textOf(answer) {
+  return answer.text().catch((error) => `(cut off: ${reason(error)})`);
+}
+
+function isOfType({ headers }, type) {
+  return headers.get("content-type")?.split(";", 1)[0].trim().toLowerCase() === type;
 }
 
 function reason(error) {

@@ -3,13 +3,16 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { loadSettings } from "./launch.mjs";
+import { notPortico, serviceUrl } from "./running-service.mjs";
 import { runScript, SetupError } from "./setup.mjs";
+
+/** What the text begins with, whosever rights it shows. */
+const BEGINNING = "// The tables of this Portico ";
 
 await runScript(async () => {
   const { url, file } = readArguments();
   loadSettings();
-  const { APP_URL, PORT, PORTICO_TOKEN } = process.env;
-  const types = await fetchTypes(url || APP_URL || `http://localhost:${PORT || 3000}`, PORTICO_TOKEN);
+  const types = await fetchTypes(serviceUrl(url), process.env.PORTICO_TOKEN);
   if (file === undefined) process.stdout.write(types);
   else await writeFile(file, types).catch((error) => fail(`${file} can't be written (${error.code}).`));
   return 0;
@@ -35,10 +38,11 @@ or:  npm run --silent types -- [--url http://localhost:3000] > file`);
  */
 async function fetchTypes(appUrl, token) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
-  const address = `${appUrl.replace(/\/$/, "")}/api/types.ts`;
+  const address = `${appUrl}/api/types.ts`;
   const answer = await fetch(address, { headers }).catch(() => fail(`There is no Portico at ${appUrl}.`));
   const text = await answer.text();
   if (!answer.ok) fail(`${address} answered ${answer.status}: ${text.slice(0, 500)}`);
+  if (!text.startsWith(BEGINNING)) throw notPortico(address, answer.status, text);
   console.error(firstLine(text) + (token ? "" : " Set PORTICO_TOKEN to an API token for others."));
   return text;
 }

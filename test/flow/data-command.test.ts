@@ -174,6 +174,41 @@ describe("something else at the address", () => {
     expect([code, errors]).toEqual([1, expect.stringContaining(`${other.url} answered ${message}`)]);
     expect(errors).not.toContain("    at ");
   });
+
+  it.each([
+    ["a page for every address", "text/html", "<h1>App</h1>"],
+    ["JSON", "application/json", '{"statusCode":200,"data":[]}'],
+    ["a file of another kind", "application/x-ndjson", '{"title":"a"}'],
+    ["nothing", "", ""],
+  ])("that answers 200 with %s leaves the file as it is", async (_what, type, body) => {
+    other.on(
+      "GET /api/pages",
+      (_arrived, response) => void response.writeHead(200, { "Content-Type": type }).end(body),
+    );
+    const file = await given("pages.csv", "before");
+    const env = { PORTICO_TOKEN: "t", APP_URL: other.url };
+    const into = await data(["export", "pages", file], env);
+    expect(into).toEqual({
+      code: 1,
+      output: "",
+      errors: `${other.url} answered 200, and not as Portico does: ${body}\n`,
+    });
+    expect(await readFile(join(folder, file), "utf8")).toBe("before");
+    expect(await data(["export", "pages"], env)).toEqual(into);
+  });
+});
+
+describe("an address without http:// or https://", () => {
+  it.each([[["export", "posts"]], [["import", "posts.csv"]]])("is no place for %j", async (words) => {
+    await given("posts.csv", "title\na\n");
+    for (const env of [asRoot(), { PORTICO_TOKEN: "t" }]) {
+      const { code, errors } = await data(words, { ...env, APP_URL: "localhost:3000" });
+      expect([code, errors]).toEqual([
+        1,
+        '"localhost:3000" is no address of a service: it must begin with http:// or https://.\n',
+      ]);
+    }
+  });
 });
 
 describe("export", () => {

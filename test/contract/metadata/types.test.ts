@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { startUpstream } from "../../gateway/support/upstream.js";
 import { asAdmin } from "../../support/api.js";
 import { compile, run } from "../../support/compile.js";
 import { projectRoot } from "../../support/run-state.js";
@@ -197,10 +198,38 @@ describe("npm run types", () => {
       {},
       "There is no Portico at http://127.0.0.1:9.",
     ],
+    [
+      "an address that says not how to get there",
+      ["--url", "localhost:3000"],
+      {},
+      '"localhost:3000" is no address of a service: it must begin with http:// or https://.',
+    ],
     ["an option it does not know", ["--nothing"], {}, "Use: npm run types"],
     ["a token that is none", [], { PORTICO_TOKEN: "svc_pat_no" }, "answered 401"],
   ])("refuses %s", async (_what, args, env, words) => {
     const { code, errors } = await run([SCRIPT, ...args], { APP_URL: stack.appUrl, ...env });
     expect([code, errors]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  it.each([
+    ["a page for every address", "text/html", "<h1>App</h1>"],
+    ["text of its own", "text/plain", "// Types of an app"],
+  ])("leaves the file as it is where another program answers with %s", async (_what, type, body) => {
+    const other = await startUpstream();
+    other.on("GET /api/types.ts", (_arrived, response) => {
+      response.writeHead(200, { "Content-Type": type }).end(body);
+    });
+    const file = join(folder, "tables.ts");
+    await writeFile(file, "before");
+    try {
+      expect(await run([SCRIPT, "--url", other.url, file], {})).toEqual({
+        code: 1,
+        output: "",
+        errors: `${other.url}/api/types.ts answered 200, and not as Portico does: ${body}\n`,
+      });
+    } finally {
+      await other.close();
+    }
+    expect(await readFile(file, "utf8")).toBe("before");
   });
 });
