@@ -158,9 +158,28 @@ describe("the start page", () => {
     const [request] = await Promise.all([page.waitForRequest(/\/api\/posts\?/), run(page)]);
     expect(parametersOf(request)).toEqual({ filter, limit: "1" });
 
-    await page.fill("#query-path", "https://example.com/api/posts");
-    expect(await run(page)).toBe("No answer");
-    expect(await page.textContent("#answer-problem")).toContain("this server");
+    for (const elsewhere of [
+      "https://example.com",
+      `${stack.appUrl}@example.com`,
+      `${stack.appUrl}//example.com`,
+    ]) {
+      await page.fill("#query-path", `${elsewhere}/api/posts`);
+      expect(await run(page)).toBe("No answer");
+      expect(await page.textContent("#answer-problem")).toContain("this server");
+    }
+    await context.close();
+  });
+
+  test("takes a full address of its own server", async () => {
+    const { context, page } = await openStartPage();
+    await signIn(page);
+    for (const typed of [stack.appUrl, stack.appUrl.toUpperCase()]) {
+      await page.fill("#query-path", `${typed}/api/posts?limit=1`);
+      expect(await run(page)).toMatch(/^200 /);
+    }
+    await page.click("#copy-curl");
+    await page.waitForSelector("#curl:visible");
+    expect(await page.textContent("#curl")).toContain(`'${stack.appUrl}/api/posts'`);
     await context.close();
   });
 

@@ -6,12 +6,11 @@ const NEXT_PARAMETER = /&(?=[^&={}"\s]+=)/;
 /**
  * `/posts\n  ?filter={"views":1}` -> `{ path: "/api/posts", parameters: [["filter", "{\"views\":1}"]] }`.
  * Throws an Error in words fit to be shown.
+ * @param origin of this server, which may stand before the path
  */
-export function parseAddress(typed) {
-  const line = typed
-    .split(/\r?\n/)
-    .map((part) => part.trim())
-    .join("");
+export function parseAddress(typed, origin = "") {
+  const lines = typed.split(/\r?\n/).map((part) => part.trim());
+  const line = withoutOrigin(lines.join(""), origin);
   if (line === "") throw new Error("Type an address first, for example /api/posts.");
   if (/^[a-z][a-z0-9+.-]*:|^\/\/|\\/i.test(line)) {
     throw new Error("Only addresses of this server can be run here. Begin with /api/.");
@@ -31,6 +30,13 @@ export function encodeAddress({ path, parameters }) {
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join("&");
   return query === "" ? path : `${path}?${query}`;
+}
+
+/** Addresses that are copied from elsewhere are whole. Only a path may follow, or another server would be named. */
+function withoutOrigin(line, origin) {
+  const rest = line.slice(origin.length);
+  const isOwn = line.slice(0, origin.length).toLowerCase() === origin && rest.startsWith("/");
+  return isOwn ? rest : line;
 }
 
 function apiPath(typedPath) {

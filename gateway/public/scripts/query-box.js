@@ -89,7 +89,7 @@ async function runQuery(onAnswer) {
 }
 
 function typedQuery() {
-  const parsed = parseAddress(path.value);
+  const parsed = parseAddress(path.value, location.origin);
   const text = body.value.trim();
   const sendsBody = WITH_BODY.has(method.value) && text !== "";
   return {
