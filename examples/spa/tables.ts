@@ -318,7 +318,7 @@ export interface Tables {
       check?: Json | null;
       isEnabled?: boolean;
       description?: string | null;
-      role?: Link<string> | CreateOf<"svc_role"> | null;
+      role?: Link<string> | null;
     };
     filter: {
       _and?: readonly FilterOf<"svc_permission">[];

@@ -13,6 +13,8 @@ export interface SystemTableDefinition extends TableDefinition {
   readonly journal?: boolean;
   /** See Table. */
   readonly ownCreate?: OwnCreate | undefined;
+  /** See Table. */
+  readonly changesOnlyLink?: boolean;
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names of relations that only the service writes. */
   readonly readOnlyRelations?: readonly string[];
@@ -44,7 +46,7 @@ export function buildCatalog(
 
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
   const table = buildTable(definition, all, definition.secrets);
-  const { journal = false, ownCreate, uniquesWithNull = [] } = definition;
+  const { journal = false, ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = definition;
   const { readOnlyRelations = [], filled = [] } = definition;
   const columns = [...table.columns].map(([name, column]): [string, Column] => [
     name,
@@ -55,7 +57,7 @@ function buildSystemTable(definition: SystemTableDefinition, all: readonly Table
     readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,
   ]);
   const members = { columns: new Map(columns), relations: new Map(relations) };
-  return { ...table, journal, ownCreate, uniquesWithNull, ...members };
+  return { ...table, journal, ownCreate, changesOnlyLink, uniquesWithNull, ...members };
 }
 
 function buildTable(

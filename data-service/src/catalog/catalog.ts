@@ -114,6 +114,8 @@ export interface Table {
   readonly journal?: boolean;
   /** Its records are made by separate calls, from JSON or with a file: no body brings new ones along. */
   readonly ownCreate?: OwnCreate | undefined;
+  /** A change of its records makes no others: its body only links to records that are there. */
+  readonly changesOnlyLink?: boolean;
   readonly idColumn: Column;
   /** When a record was made and last changed, as far as that is known. */
   readonly createdAt: Column;

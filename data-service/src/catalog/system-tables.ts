@@ -49,6 +49,7 @@ function systemTable(
     indexes?: string[][];
     journal?: boolean;
     ownCreate?: OwnCreate;
+    changesOnlyLink?: boolean;
     uniquesWithNull?: string[][];
     readOnlyRelations?: string[];
     filled?: string[];
@@ -56,7 +57,8 @@ function systemTable(
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
   const { description = null, uniques = [] } = parts;
-  const { ownCreate, uniquesWithNull = [], readOnlyRelations = [], filled = [] } = parts;
+  const { ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = parts;
+  const { readOnlyRelations = [], filled = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
@@ -72,6 +74,7 @@ function systemTable(
     secrets,
     journal,
     ownCreate,
+    changesOnlyLink,
     uniquesWithNull,
     readOnlyRelations,
     filled,
@@ -164,6 +167,9 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       // A rule without a role applies to everybody: so a role's rules must be deleted with it, and never turn into such
       // rules.
       relations: [toOne("role", names.roles, "CASCADE")],
+      // A change that makes records as well may be taken back much later, by another process. Who has changed the rule
+      // meanwhile, and seen whose it was then, would find it applied to others.
+      changesOnlyLink: true,
     }),
     systemTable(names.audit, {
       columns: [

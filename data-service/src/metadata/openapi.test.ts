@@ -231,3 +231,15 @@ describe("the example of a change", () => {
     expect(exampleOf("/articles/{id}", "patch")).toEqual(["title"]);
   });
 });
+
+describe("the body of a change of a rule", () => {
+  it("links a role and brings none along, which a new rule may", () => {
+    const { schemas } = documentOf([]).components;
+    const formsOf = (write: string): string[] =>
+      schemas[`svc_permission.${write}`].properties.role.anyOf.map(
+        ({ $ref, type }: { $ref?: string; type?: string }) => $ref ?? type,
+      );
+    expect(formsOf("create")).toEqual(["string", "object", "#/components/schemas/svc_role.create", "null"]);
+    expect(formsOf("update")).toEqual(["string", "object", "null"]);
+  });
+});

@@ -7,6 +7,7 @@ import {
   type VisibleColumn,
   type VisibleRelation,
   type VisibleTable,
+  type Writable,
 } from "../permission/visible-tables.js";
 import { LIMITS } from "../query/limits.js";
 import { COUNTS } from "../query/shape.js";
@@ -14,7 +15,6 @@ import { type Brought, broughtBy } from "./brought.js";
 import { exampleOf, givenSchema, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./filter-schema.js";
 
-type Write = "creatable" | "updatable";
 /** Overrides for single columns, by name: JSON columns whose content has a known shape. */
 export type Overrides = Readonly<Record<string, Part>>;
 
@@ -76,7 +76,7 @@ export function broughtSchemas(
 }
 
 /** `{table}.create` and `{table}.update`. */
-export function bodySchema(visible: VisibleTable, write: Write, overrides: Overrides = {}): Part {
+export function bodySchema(visible: VisibleTable, write: Writable, overrides: Overrides = {}): Part {
   const { columns, relations } = visible;
   const values = columns.filter((each) => each[write]);
   const links = relations.filter((each) => each[write]);
@@ -87,7 +87,7 @@ export function bodySchema(visible: VisibleTable, write: Write, overrides: Overr
       ...Object.fromEntries(
         values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
       ),
-      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
+      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each, write)])),
       ...Object.fromEntries(
         ignored(visible, write).map(({ column }) => [column.name, shownSchema(visible.table, column)]),
       ),
@@ -98,7 +98,7 @@ export function bodySchema(visible: VisibleTable, write: Write, overrides: Overr
 }
 
 /** Columns that a record may bring along which was read, changed and sent back: the service alone writes them. */
-function ignored({ table, columns }: VisibleTable, write: Write): readonly VisibleColumn[] {
+function ignored({ table, columns }: VisibleTable, write: Writable): readonly VisibleColumn[] {
   const isTables = table.ownCreate === "json";
   // What makes a table is a definition and no record, of which nothing is ignored.
   if (isTables && write === "creatable") return [];
@@ -114,9 +114,9 @@ function nameOf(member: VisibleColumn | VisibleRelation): string {
 }
 
 /** An id, `{"id":…}`, or a new record; to-many takes the full new set. */
-function linkSchema(visible: VisibleRelation): Part {
+function linkSchema(visible: VisibleRelation, write: Writable): Part {
   const { relation, target, linksThere } = visible;
-  const brought = broughtBy(visible);
+  const brought = broughtBy(visible, write);
   const created = brought === undefined ? [] : [broughtSchema(brought)];
   const links = linksThere ? [...idSchemas(target), ...created] : created;
   // To link to nothing is to set links, too.
@@ -162,7 +162,7 @@ export function recordExample(
  */
 export function bodyExample(
   { columns, relations }: VisibleTable,
-  write: Write,
+  write: Writable,
 ): Readonly<Record<string, Json>> | undefined {
   const values = columns
     .filter((each) => each[write])

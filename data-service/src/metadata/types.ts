@@ -6,6 +6,7 @@ import {
   type VisibleColumn,
   type VisibleRelation,
   type VisibleTable,
+  type Writable,
 } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester } from "../principal.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
@@ -63,7 +64,7 @@ function tableLines({ table, columns, relations, actions }: VisibleTable): strin
   const isReadable = actions.read !== undefined;
   const id = { name: "id", type: plainType(table.idColumn), optional: false };
   const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
-  const body = (write: "creatable" | "updatable", isAllowed: boolean): string[] | undefined =>
+  const body = (write: Writable, isAllowed: boolean): string[] | undefined =>
     isAllowed ? membersOf([...columns, ...relations], write) : undefined;
   return [
     ...comment(table.description, 2),
@@ -132,20 +133,20 @@ function counts(relations: readonly VisibleRelation[]): string[] {
   return [memberLine({ name: COUNTS, type: `{ ${numbers.join("; ")} }`, optional: true })];
 }
 
-function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
+function membersOf(members: readonly Visible[], write: Writable): string[] {
   const isOptional = ({ needed }: Visible): boolean => write === "updatable" || !needed;
   return members
     .filter((each) => each[write])
-    .map((each) => memberLine({ ...writtenMember(each), optional: isOptional(each) }));
+    .map((each) => memberLine({ ...writtenMember(each, write), optional: isOptional(each) }));
 }
 
-function writtenMember(member: Visible): Omit<Member, "optional"> {
+function writtenMember(member: Visible, write: Writable): Omit<Member, "optional"> {
   if ("column" in member) {
     const { name, description, required } = member.column;
     return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
   }
   const { name, many, required, description } = member.relation;
-  const brought = broughtBy(member);
+  const brought = broughtBy(member, write);
   const forms = [
     ...(member.linksThere ? [`Link<${plainType(member.target.idColumn)}>`] : []),
     ...(brought === undefined ? [] : [newRecord(brought)]),

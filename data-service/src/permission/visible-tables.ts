@@ -16,6 +16,8 @@ import { foreignGrants } from "./foreign-links.js";
 import type { ReadView } from "./read-view.js";
 import type { Rights } from "./rights.js";
 
+/** What a member must be for a body to have it, of a new record or of a change. */
+export type Writable = "creatable" | "updatable";
 /** "all" only where no rule looks at the row. */
 export type Rows = "all" | "some";
 /** In which records a value is shown; "never" = it can only be written. */
@@ -43,7 +45,7 @@ export interface VisibleRelation extends VisibleMember {
   /** A body can link by it to records that are there. */
   readonly linksThere: boolean;
   /** A body can bring new records along by it. */
-  readonly bringsNew: boolean;
+  readonly bringsNew: Readonly<Record<Writable, boolean>>;
 }
 
 /** A table with which the caller may do anything. Whatever is not in here is unknown to them. */
@@ -111,7 +113,7 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
       .map((relation) =>
         linkedBy({
           ...endOf(view, catalog, relation),
-          ...linksOf(rights, catalog, view, relation),
+          ...linksOf(rights, catalog, view, table, relation),
           ...member(relation),
         }),
       )
@@ -131,6 +133,7 @@ function linksOf(
   rights: Rights,
   catalog: Catalog,
   view: ReadView,
+  table: Table,
   relation: Relation,
 ): Pick<VisibleRelation, "linksThere" | "bringsNew"> {
   const target = targetOf(catalog, relation);
@@ -138,9 +141,10 @@ function linksOf(
   const owning = isOwn ? undefined : owningRelation({ relation, target });
   const creates = target.ownCreate === undefined ? rights.write(catalog, target, "create") : [];
   const isHung = owning !== undefined && mayWrite(view, target, owning, creates);
+  const bringsNew = isOwn ? creates.length > 0 : isHung;
   return {
     linksThere: isOwn || foreignGrants(rights, catalog, { relation, target }).length > 0,
-    bringsNew: isOwn ? creates.length > 0 : isHung,
+    bringsNew: { creatable: bringsNew, updatable: bringsNew && table.changesOnlyLink !== true },
   };
 }
 
@@ -152,7 +156,7 @@ function linkedBy(relation: VisibleRelation): VisibleRelation {
   const { linksThere, bringsNew, creatable, updatable } = relation;
   return {
     ...relation,
-    creatable: creatable && (linksThere || bringsNew),
+    creatable: creatable && (linksThere || bringsNew.creatable),
     updatable: updatable && linksThere,
   };
 }

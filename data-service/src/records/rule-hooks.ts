@@ -5,7 +5,6 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { ruleProblems } from "../permission/check-rule.js";
-import { nestedIn } from "./body/nested.js";
 import { NO_HOOKS, type TableHooks } from "./table-hooks.js";
 
 export interface RuleHooksDeps {
@@ -35,14 +34,6 @@ export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps)
     async beforeUpdate(catalog, id, body) {
       const stored = await read(id);
       if (stored !== undefined && isObject(body)) check(catalog, [{ ...stored, ...body }]);
-    },
-    // A change that makes records as well may be taken back much later, by another process. Who has changed the rule
-    // meanwhile, and seen whose it was then, would find it applied to others.
-    refuseNested(table, catalog, body) {
-      const message = nestedIn(body, table, catalog).map(
-        ({ path }) => `${path}: a change of a rule makes no other records; make this one first, and link it`,
-      );
-      if (message.length > 0) throw new AppError("VALIDATION_ERROR", { message });
     },
   };
 }

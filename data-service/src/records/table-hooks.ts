@@ -15,11 +15,6 @@ export interface FieldsChanged {
 
 /** The hooks of one table, which every write of its records passes, in the order in which they stand here. */
 export interface TableHooks {
-  /**
-   * Judges what the columns can't say, before a body is bound.
-   * @throws AppError 400 where a change makes records that it may not make
-   */
-  refuseNested(table: Table, catalog: Catalog, body: Json): void;
   /** The body as it is to be checked: with an address in its one spelling, with a name made safe. */
   prepare(body: Json, mode: WriteMode): Json;
   /** What is to be written for a checked body, with marks of the service's own. */
@@ -58,7 +53,6 @@ export type HooksOf = (table: Table) => TableHooks;
 
 /** Nothing beyond the columns. */
 export const NO_HOOKS: TableHooks = {
-  refuseNested: () => undefined,
   prepare: (body) => body,
   plan: (_table, plan) => plan,
   beforeCreate: async () => undefined,

@@ -82,6 +82,11 @@ export const folder: CreateOf<"svc_folder"> = { name: "Photos" };
 export const nameless: CreateOf<"svc_folder"> = { slug: "photos" };
 export const uploaded: [CreateOf<"svc_file">] extends [never] ? true : false = true;
 export const renamed: UpdateOf<"svc_file"> = { filename: "a.txt", folder: { name: "Photos" } };
+export const rule: CreateOf<"svc_permission"> = { table: "books", action: "read", role: { name: "readers" } };
+export const moved: UpdateOf<"svc_permission"> = { role: { id: "id" } };
+export const everybodys: UpdateOf<"svc_permission"> = { role: null };
+// @ts-expect-error a change of a rule makes no role
+export const refused: UpdateOf<"svc_permission"> = { role: { name: "readers" } };
 export const table: CreateOf<"svc_table"> = { name: "books", columns: [{ name: "title", type: "string" }] };
 // @ts-expect-error the password is never read
 export const password = (record: RecordOf<"svc_user">): unknown => record.password;

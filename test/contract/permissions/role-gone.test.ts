@@ -67,7 +67,7 @@ it.each([
   const { status, body } = await api.patch(path(id), { role: { name: "made with it" } });
   expect([status, body.message]).toEqual([
     400,
-    ["role: a change of a rule makes no other records; make this one first, and link it"],
+    ['role: a change of "svc_permission" makes no other records; make this one first, and link it'],
   ]);
   expect((await api.get("/svc_role", { filter: { name: "made with it" } })).body.data).toEqual([]);
   await removed(`/svc_permission/${id}`);

@@ -1,4 +1,5 @@
 // Records that a body brings along: objects without an id where a relation takes one, to be created and linked. Pure.
+import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 
@@ -27,6 +28,16 @@ export function nestedIn(body: Json, table: Table, catalog: Catalog): readonly N
 
 function isNested(value: Json): value is JsonObject {
   return isObject(value) && value.id === undefined;
+}
+
+/** @throws AppError 400 where the body of a change makes records that it may not make */
+export function requireOnlyLinks(body: Json, table: Table, catalog: Catalog): void {
+  if (table.changesOnlyLink !== true) return;
+  const message = nestedIn(body, table, catalog).map(
+    ({ path }) =>
+      `${path}: a change of "${table.name}" makes no other records; make this one first, and link it`,
+  );
+  if (message.length > 0) throw new AppError("VALIDATION_ERROR", { message });
 }
 
 /**

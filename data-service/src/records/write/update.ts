@@ -9,6 +9,7 @@ import type { StoredRecord } from "../../query/shape.js";
 import { judgeForeign } from "../body/authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "../body/authorize-write.js";
 import { alternativesFor, type OwnLinks, openWrite, PLAIN } from "../body/bind-body.js";
+import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp } from "../body/write-plan.js";
 import { heldBy } from "../delete/leaving.js";
@@ -66,7 +67,7 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   const { maker, table } = tree;
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
-  context.hooks.refuseNested(table, catalog, body);
+  requireOnlyLinks(body, table, catalog);
   checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
@@ -146,7 +147,7 @@ export async function checkUpdate(
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
-    context.hooks.refuseNested(table, catalog, body);
+    requireOnlyLinks(body, table, catalog);
     if (tree === undefined || !isObject(body)) alternativesFor(context, body);
     else checkTree(tree.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
   });
