@@ -70,6 +70,24 @@ export function movedMembers(change: Transition): string[] {
   return Object.keys(before.storage.fields).filter((id) => id in after.storage.fields && isMoved(change, id));
 }
 
+/**
+ * The fields that an undo lets members return from, and to which. Without those whose history can't be told under the former
+ * definition: encrypted values, and links to another table.
+ */
+export function fieldsReturned(undo: Transition): Map<string, string> {
+  const { before, after } = undo;
+  const columns = after.columns.filter(({ id, encrypted }) => {
+    const from = before.columns.find((each) => each.id === id);
+    return from !== undefined && !from.encrypted && !encrypted;
+  });
+  const relations = after.relations.filter((to) => {
+    const from = before.relations.find(({ id }) => id === to.id);
+    return from !== undefined && !isRetargeted(undo, from, to);
+  });
+  const moved = [...columns, ...relations].filter(({ id }) => isMoved(undo, id));
+  return new Map(moved.map(({ id }) => [fieldOf(before, id), fieldOf(after, id)]));
+}
+
 /** The link leads to another table, not to the same one under a new name. */
 export function isRetargeted(
   { before, after }: Transition,

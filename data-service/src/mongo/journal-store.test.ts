@@ -109,6 +109,26 @@ describe("the journal", () => {
     });
   });
 
+  it("lets values count as those of another field, of one table and where they are", async () => {
+    const values = { before: { a_2: 1, b: "kept" }, after: { a_2: 2, b: "kept" } };
+    const [ours, others] = [entry(values), entry({ ...values, table: "u" })];
+    await store.append([ours, others]);
+    await store.keep([ours, others]);
+    const earlier = entry({ table: "t", before: { a: "1" }, after: { a: "2" } });
+    await store.keep([earlier]);
+    for (const _again of [1, 2]) await store.moveValues("t", new Map([["a_2", "a"]]));
+    expect(await valuesIn("_journal")).toEqual({
+      t: { before: { a: 1, b: "kept" }, after: { a: 2, b: "kept" } },
+      u: values,
+    });
+    const kept = await db.collection("_history").find({ table: "t" }).sort({ _id: 1 }).toArray();
+    expect(kept.map(({ before, after }) => [before, after])).toEqual([
+      [{ a: 1 }, { a: 2 }],
+      [{ a: "1" }, { a: "2" }],
+    ]);
+    expect((await valuesIn("_history")).u).toEqual({ before: { a_2: 1 }, after: { a_2: 2 } });
+  });
+
   it("forgets the history of a table that is gone, and of no other", async () => {
     const entries = [entry(), entry({ table: "u" })];
     await store.append(entries);

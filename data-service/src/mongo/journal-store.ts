@@ -50,6 +50,9 @@ const BY_REVISION = "table_1_record_1_revision_-1";
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
 const INDEX_NOT_FOUND = 27;
 
+/** Where an entry has the values of a record. */
+const IMAGES = ["before", "after"] as const;
+
 const PENDING = "_journal_pending";
 const JOURNAL = "_journal";
 const HISTORY = "_history";
@@ -233,10 +236,26 @@ export class JournalStore {
 
   /** Removes the values of these storage fields from everything known about earlier changes of a table's records. */
   async forgetValues(table: string, fields: readonly string[]): Promise<void> {
-    const paths = fields.flatMap((field) => [`before.${field}`, `after.${field}`]);
+    const paths = IMAGES.flatMap((image) => fields.map((field) => `${image}.${field}`));
+    await this.#rewrite(table, paths, { $unset: Object.fromEntries(paths.map((path) => [path, ""])) });
+  }
+
+  /**
+   * Everything known about the values of storage fields is known of other fields from now on. Repeating it changes nothing.
+   * @param fields the other field by the one that has the values; no record ever used both at once
+   */
+  async moveValues(table: string, fields: ReadonlyMap<string, string>): Promise<void> {
+    const moved = IMAGES.flatMap((image) =>
+      [...fields].map(([from, to]): [string, string] => [`${image}.${from}`, `${image}.${to}`]),
+    );
+    const paths = moved.map(([from]) => from);
+    await this.#rewrite(table, paths, { $rename: Object.fromEntries(moved) });
+  }
+
+  /** Changes everything that is known of a table's records and has a value at one of these paths. */
+  async #rewrite(table: string, paths: readonly string[], change: Document): Promise<void> {
     if (paths.length === 0) return;
     const having = { table, $or: paths.map((path) => ({ [path]: { $exists: true } })) };
-    const change = { $unset: Object.fromEntries(paths.map((path) => [path, ""])) };
     const { pending, journal, history } = this.#lasting;
     for (const each of [pending, journal, history]) await each.updateMany(having, change);
   }

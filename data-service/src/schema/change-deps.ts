@@ -29,7 +29,7 @@ export interface ChangeDeps extends AskingCaller {
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;
-  readonly journalStore: Pick<JournalStore, "forgetValues" | "forgetTable">;
+  readonly journalStore: Pick<JournalStore, "forgetValues" | "moveValues" | "forgetTable">;
   /** Provides what `searchable` and `counted` need for existing records. */
   readonly backfillDerived: BackfillDerived;
   readonly sealer: Sealer;

@@ -1,7 +1,7 @@
 // Ends a change: tidies up after one that is in use, gives up one that is not; for its own changes and those of dead
 // processes.
 import type { Relation, Table } from "../catalog/catalog.js";
-import type { Transition } from "../catalog/changed-fields.js";
+import { fieldsReturned, type Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import { isBuilt } from "../catalog/index-names.js";
@@ -50,7 +50,11 @@ export async function finish(
   await deps.data.unset(after.collection, formerGrams(before, after), requireLock);
   const own = ownTransition(change);
   if (own !== undefined) await tidyValues(deps, own, requireLock);
-  if (change.undoes !== null) await unlinkLost(deps, change, plan, requireLock);
+  if (change.undoes !== null) {
+    // What was written in between is part of the history of the field that is read again.
+    if (own !== undefined) await deps.journalStore.moveValues(own.after.id, fieldsReturned(own));
+    await unlinkLost(deps, change, plan, requireLock);
+  }
   const derived = newlyDerived(before, after);
   if (derived === undefined) return;
   await requireLock();

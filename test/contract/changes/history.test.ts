@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { columnsWith, patchConfirmed, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
 
 const reader = { email: "reader@example.com", password: "correct horse battery" };
@@ -195,6 +196,50 @@ describe("the history of a record", () => {
       { size: { from: 12, to: 13 } },
       { name: { from: null, to: "a" } },
     ]);
+  });
+
+  it("tells after an undo also what was written under the other type, each value as it was then", async () => {
+    const columns = [{ name: "size", type: "string" }];
+    const relations = [{ name: "shelves", type: "many-to-many", table: "shelves" }];
+    const table = await make("/svc_table", { name: "crates", history: true, columns, relations });
+    const shelf = await make("/shelves", { name: "any" });
+    const crate = await make("/crates", { size: "007", shelves: [shelf] });
+    const { id: link } = (await tableNamed(admin, "crates")).relations[0];
+    await patchConfirmed(admin, table, {
+      columns: columnsWith(await tableNamed(admin, "crates"), "size", { type: "int" }),
+      relations: [{ id: link, type: "many-to-one" }],
+    });
+    await admin.patch(`/crates/${crate}`, { size: 99, shelves: null });
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    await admin.patch(`/crates/${crate}`, { size: "new" });
+    const { body } = await admin.get(`/crates/${crate}/history`);
+    expect(body.data.map(({ changes }: { changes: object }) => changes)).toEqual([
+      { size: { from: "99", to: "new" } },
+      { size: { from: 7, to: 99 }, shelves: { from: shelf, to: [] } },
+      { size: { from: null, to: "007" }, shelves: { from: null, to: [shelf] } },
+    ]);
+  });
+
+  it("tells nothing after an undo of what was written while the column was encrypted, or led to another table", async () => {
+    const columns = [{ name: "code", type: "string" }];
+    const relations = [{ name: "place", type: "many-to-one", table: "shelves" }];
+    const table = await make("/svc_table", { name: "safes", history: true, columns, relations });
+    const shelf = await make("/shelves", { name: "any" });
+    const safe = await make("/safes", { code: "1", place: shelf });
+    const { id: link } = (await tableNamed(admin, "safes")).relations[0];
+    await patchConfirmed(admin, table, {
+      columns: columnsWith(await tableNamed(admin, "safes"), "code", { encrypted: true }),
+      relations: [{ id: link, table: "rooms" }],
+    });
+    await admin.patch(`/safes/${safe}`, { code: "2", place: await make("/rooms", {}) });
+    const made = await make("/safes", { code: "3", place: await make("/rooms", {}) });
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    const changesOf = async (id: string) => {
+      const { body } = await admin.get(`/safes/${id}/history`);
+      return body.data.map(({ changes }: { changes: object }) => changes);
+    };
+    expect(await changesOf(safe)).toEqual([{}, { place: { from: null, to: shelf } }]);
+    expect(await changesOf(made)).toEqual([{}]);
   });
 
   it("goes by pages, and says how many entries there are", async () => {
