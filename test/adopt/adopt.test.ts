@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
+import { type Collection, Decimal128, type Document, MongoClient, ObjectId } from "mongodb";
 import { checksOf, pointerTo } from "../contract/metadata/schema-check.js";
 import type { Row } from "../contract/records/make.js";
 import {
@@ -541,6 +541,24 @@ describe("a database of ten collections as other programs leave them", () => {
       expect(await tagsWhere({ tags: null })).toEqual([null]);
       expect(await tagsWhere({ tags: { _is_null: false } })).toEqual([["red", null], ["blue"]]);
       expect(await tagsWhere({ _not: { tags: { _contains: "blue" } } })).toEqual([["red", null]]);
+    });
+
+    it("reads NaN and infinities as null, whatever the number", async () => {
+      await documents().deleteMany({});
+      const [decimal, double] = [Decimal128.fromString("NaN"), Number.NEGATIVE_INFINITY];
+      await documents().insertOne({ many: double, exact: decimal, few: double });
+      const columns = [
+        { name: "many", type: "bigint" },
+        { name: "exact", type: "decimal" },
+        { name: "few", type: "int" },
+      ];
+      expect((await byHand({ columns })).status).toBe(201);
+      const nothing = { many: null, exact: null, few: null };
+      expect(await data("/by_hand", { fields: "many,exact,few" })).toEqual([nothing]);
+      const all = { sum: true, avg: true, min: true, max: true };
+      const { body } = await admin.get("/by_hand", { aggregate: { many: all, exact: all, few: all } });
+      const none = { sum: null, avg: null, min: null, max: null };
+      expect(body.meta.aggregate).toEqual({ many: none, exact: none, few: none });
     });
 
     it("counts a list that names a record twice, or null beside it, once", async () => {

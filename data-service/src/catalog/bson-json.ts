@@ -34,6 +34,14 @@ export function isStoredNumber(value: unknown): boolean {
 const NUMBERS = ["Double", "Int32", "Long", "Decimal128"];
 
 /**
+ * A stored number in digits, in full; undefined for NaN and the infinities, which have none, and for what is no number.
+ */
+export function numberText(value: unknown): string | undefined {
+  const text = isStoredNumber(value) ? String(value) : "";
+  return /\d/.test(text) ? plainDecimal(text) : undefined;
+}
+
+/**
  * Any stored value as JSON: numbers, dates and ids in their usual spelling, bytes as base64, UUIDs as UUIDs, and null for
  * what JSON can't express (NaN, a time beyond the calendar).
  */
@@ -59,7 +67,7 @@ const SPELLINGS: Readonly<Record<string, (stored: object) => Json>> = {
   BSONSymbol: String,
   Double: (stored) => plainJson(Number(stored)),
   Int32: (stored) => plainJson(Number(stored)),
-  Decimal128: (stored) => plainDecimal(String(stored)),
+  Decimal128: (stored) => numberText(stored) ?? null,
   DBRef: (stored) => plainObject(reference(stored)),
   Code: (stored) => ("code" in stored ? String(stored.code) : null),
   BSONRegExp: (stored) => ("pattern" in stored ? String(stored.pattern) : null),

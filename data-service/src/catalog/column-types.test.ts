@@ -79,6 +79,22 @@ describe("every column type", () => {
   });
 });
 
+describe("NaN and the infinities, which other programs may have stored", () => {
+  const numbers = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  const stored = numbers.flatMap((each) => [each, new Double(each), Decimal128.fromString(String(each))]);
+
+  it.each(COLUMN_TYPE_NAMES)("%s: are null", (type) => {
+    const { toJson } = COLUMN_TYPES[type];
+    expect(stored.map(toJson)).toEqual(stored.map(() => null));
+    expect(toJson({ a: stored })).toEqual({ a: stored.map(() => null) });
+  });
+});
+
+it("large numbers of other programs are written in digits as text", () => {
+  for (const type of ["bigint", "decimal"] as const)
+    expect(COLUMN_TYPES[type].toJson(1e21)).toBe("1000000000000000000000");
+});
+
 describe("JSON that a type does not take", () => {
   it.each<[type: DeclaredType, values: readonly Json[]]>([
     ["string", [5, true, [], {}, "\ud800"]],

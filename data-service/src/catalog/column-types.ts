@@ -1,7 +1,7 @@
 // The column types, one row each: what JSON they accept, what is stored, and what may be done with them.
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
-import { bsonTypeOf, isBinary, isStoredNumber, plainJson, uuidText } from "./bson-json.js";
+import { bsonTypeOf, isBinary, isStoredNumber, numberText, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { parseDay, parseInstant } from "./iso-date.js";
 import { mixedIdText, parseMixedId } from "./mixed-id.js";
@@ -136,7 +136,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   bigint: {
     expects: `a whole number as text, from "${INT64_MIN}" to "${INT64_MAX}"`,
     parse: (json) => (typeof json === "string" ? parseInt64(json) : undefined),
-    toJson: (stored) => (isStoredNumber(stored) ? String(stored) : plainJson(stored)),
+    toJson: (stored) => numberText(stored) ?? plainJson(stored),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -159,7 +159,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     expects: 'a decimal number as text with at most 34 digits, such as "19.90"',
     parse: (json) =>
       typeof json === "string" && isExactDecimal(json) ? Decimal128.fromString(json) : undefined,
-    toJson: (stored) => (isStoredNumber(stored) ? plainDecimal(String(stored)) : plainJson(stored)),
+    toJson: (stored) => numberText(stored) ?? plainJson(stored),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
