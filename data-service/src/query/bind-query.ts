@@ -35,9 +35,10 @@ interface Scope {
   /** How many relations lead here. */
   readonly depth: number;
   /**
-   * A relation without a limit of its own shows all its records, not only the first few: so in files, which are complete.
+   * For a file. It is complete: a relation without a limit of its own shows all its records, not only the first few. And what
+   * it shows unasked can be imported.
    */
-  readonly whole: boolean;
+  readonly inFile: boolean;
 }
 
 /**
@@ -45,8 +46,8 @@ interface Scope {
  * @throws AppError 400 naming parameter and path
  */
 export function bindQuery(parameters: Parameters, table: Table, view: ReadView, limits: QueryLimits): Query {
-  const whole = parseFormat(parameters.format) !== undefined;
-  const scope: Scope = { view, limits, table, depth: 0, whole };
+  const inFile = parseFormat(parameters.format) !== undefined;
+  const scope: Scope = { view, limits, table, depth: 0, inFile };
   const filter = { view, maxDepth: limits.maxDepth, fromText: parameters.filterFromText };
   return {
     root: {
@@ -68,7 +69,7 @@ export function bindRecordShape(
   view: ReadView,
   limits: QueryLimits,
 ): BoundNode {
-  const scope: Scope = { view, limits, table, depth: 0, whole: false };
+  const scope: Scope = { view, limits, table, depth: 0, inFile: false };
   return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
 }
 
@@ -161,8 +162,7 @@ function selectRelations(
   for (const name of fields?.nested.keys() ?? []) requireRelation(name, scope, path, "show");
   const excludes = fields !== undefined && fields.excluded.size > 0;
   const wanted = new Map<string, SelectedRelation["inner"]>();
-  if (takesAll(fields))
-    for (const { relation } of view.visibleToOne(table)) wanted.set(relation.name, "implied");
+  if (takesAll(fields)) for (const { name } of impliedRelations(scope)) wanted.set(name, "implied");
   if (!excludes)
     for (const name of fields?.names ?? []) if (view.relation(table, name, "show")) wanted.set(name, "id");
   const asked = new Set(wanted.keys());
@@ -179,6 +179,15 @@ function selectRelations(
     wanted.set(name, onlyId ? "id" : fields?.nested.get(name));
   }
   return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path, "show"), inner }));
+}
+
+/**
+ * The relations that `*` stands for. In a file only those whose links the records hold themselves: of two files in which each
+ * link stood twice, neither could be imported before the other.
+ */
+function impliedRelations({ view, table, inFile }: Scope): Relation[] {
+  const found = view.visibleToOne(table).map(({ relation }) => relation);
+  return inFile ? found.filter(({ link }) => link.on === "self") : found;
 }
 
 function requireRelation(name: string, { view, table }: Scope, path: Path, purpose: Purpose): Step {
@@ -266,7 +275,7 @@ function bindChild(
   const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
   const paging = relation.many
     ? parsePaging(
-        scope.whole ? { limit: 0, ...setting } : setting,
+        scope.inFile ? { limit: 0, ...setting } : setting,
         (name) => `${here}.${name}`,
         scope.limits.maxLimit,
       )

@@ -133,6 +133,29 @@ describe("a file", () => {
     expect(await lines({ limit: 4, page: 4 })).toBe(3);
   });
 
+  it("has the links that the records hold themselves; from the other side only where these are named", async () => {
+    await makeTable(admin, { name: "owners", idType: "int", columns: [{ name: "name", type: "string" }] });
+    const relations = [{ name: "owner", type: "one-to-one", table: "owners", inverse: "pet" }];
+    await makeTable(admin, { name: "pets", idType: "int", relations });
+    await make(admin, "owners", { name: "o" });
+    await make(admin, "pets", { owner: 1 });
+    const csv = async (table: string, fields?: string) => {
+      const query = fields === undefined ? {} : { fields };
+      const { text } = await root.fetch(`/${table}`, { format: "csv", ...query });
+      return text.split("\r\n")[0];
+    };
+    expect(await csv("pets")).toBe("id,createdAt,updatedAt,owner.id");
+    for (const fields of [undefined, "*"])
+      expect(await csv("owners", fields)).toBe("id,name,createdAt,updatedAt");
+    expect(await csv("owners", "-createdAt,-updatedAt")).toBe("id,name");
+    expect(await csv("owners", "name,pet")).toBe("name,pet.id");
+    expect(await csv("pets", "id,owner.*")).toBe("id,owner.id,owner.name,owner.createdAt,owner.updatedAt");
+    const named = await root.fetch("/owners", { format: "ndjson", fields: "*,pet" });
+    expect(JSON.parse(named.text)).toMatchObject({ name: "o", pet: { id: 1 } });
+    const unnamed = await root.fetch("/owners", { format: "ndjson" });
+    expect(JSON.parse(unnamed.text)).not.toHaveProperty("pet");
+  });
+
   it("comes by QUERY as well", async () => {
     const answer = await fetch(`${stack.appUrl}/api/books`, {
       method: "QUERY",

@@ -1,9 +1,10 @@
 // What is exported from one table and imported into another of the same shape is the same, whatever it holds.
-import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Api, asAdmin } from "../../support/api.js";
+import { type Api, asAdmin, type Query } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable } from "../records/make.js";
+import { tableNamed } from "../tables/change.js";
 import { type Files, filesOf } from "./files.js";
 
 let stack: Stack;
@@ -152,6 +153,78 @@ it.each(["csv", "ndjson"] as const)("%s: every link of a record, however many it
   });
   expect(JSON.parse(few.text).friends).toHaveLength(2);
 });
+
+interface Wanted {
+  readonly name: string;
+  readonly columns?: readonly object[];
+  readonly relations?: readonly { readonly table: string; readonly [setting: string]: unknown }[];
+}
+
+/** Makes tables twice, as they are and as `copied_…` for their copies. */
+async function twice(tables: readonly Wanted[]): Promise<void> {
+  for (const prefix of ["", "copied_"])
+    for (const { relations = [], name, ...rest } of tables) {
+      const led = relations.map((each) => ({ ...each, table: prefix + each.table }));
+      await makeTable(admin, { ...rest, name: prefix + name, relations: led });
+    }
+}
+
+/** Exports a table and imports it into its copy. */
+async function copy(format: "csv" | "ndjson", table: string, query: Query = {}): Promise<void> {
+  const file = await root.fetch(`/${table}`, { format, ...query });
+  const { status, body } = await root[format](`copied_${table}`, file.text);
+  expect([table, status, body.message]).toEqual([table, 200, "Success"]);
+}
+
+async function expectCopied(table: string, query: Query): Promise<void> {
+  const [one, other] = [await admin.get(`/${table}`, query), await admin.get(`/copied_${table}`, query)];
+  expect(other.body.data).toEqual(one.body.data);
+}
+
+describe.each(["csv", "ndjson"] as const)("%s: two tables", (format) => {
+  it("of which one has a one-to-one relation to the other, one after the other", async () => {
+    const [users, profiles] = [`users_${format}`, `profiles_${format}`];
+    const user = { name: "user", type: "one-to-one", table: users, inverse: "profile", required: true };
+    await twice([
+      { name: users, columns: [{ name: "name", type: "string" }] },
+      { name: profiles, relations: [user] },
+    ]);
+    for (const name of ["a", "b"]) {
+      const { id } = await make(admin, users, { name });
+      await make(admin, profiles, { user: id });
+    }
+    await copy(format, users);
+    await copy(format, profiles);
+    await expectCopied(profiles, {});
+    await expectCopied(users, { fields: "*,profile.*" });
+  });
+
+  it("that lead to each other: the first without its links, the second with the other side of them", async () => {
+    const [teams, people] = [`teams_${format}`, `people_${format}`];
+    await twice([{ name: teams }, { name: people }]);
+    const fans = { name: "fans", type: "many-to-many", table: "owners" };
+    for (const prefix of ["", "copied_"]) {
+      const lead = { name: "lead", type: "many-to-one", table: prefix + people, inverse: "leads" };
+      await relate(prefix + teams, [lead, fans]);
+      const team = { name: "team", type: "many-to-one", table: prefix + teams, inverse: "members" };
+      await relate(prefix + people, [team]);
+    }
+    const lead = await make(admin, people, {});
+    const team = await make(admin, teams, { lead: lead.id, fans: [2, 1] });
+    await make(admin, teams, { lead: lead.id });
+    await make(admin, people, { team: team.id });
+    expect((await admin.patch(`/${people}/${lead.id}`, { team: team.id })).status).toBe(200);
+    await copy(format, teams, { fields: "-lead,fans.id" });
+    await copy(format, people, { fields: "*,leads" });
+    await expectCopied(teams, { fields: "*,fans" });
+    await expectCopied(people, {});
+  });
+});
+
+async function relate(table: string, relations: readonly object[]): Promise<void> {
+  const { id } = await tableNamed(admin, table);
+  expect((await admin.patch(`/svc_table/${id}`, { relations })).status).toBe(200);
+}
 
 it("ids of several kinds, with space around those that are texts", async () => {
   const [from, to] = await tables("mixed", 502);
