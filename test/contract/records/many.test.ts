@@ -4,7 +4,7 @@ import type { Json } from "@portico/shared/json";
 import { type Answer, type Api, asAdmin, search, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
-import { make, makeTable, read, valuesOf } from "./make.js";
+import { make, makeTable, type Row, read, valuesOf } from "./make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 
@@ -27,6 +27,12 @@ beforeAll(async () => {
     ],
     relations: [{ name: "list", type: "many-to-one", table: "lists", inverse: "tasks", onDelete: "CASCADE" }],
   });
+  const done = { name: "done", type: "boolean" };
+  for (const [name, relation] of Object.entries({
+    labels: { name: "list", type: "one-to-one", table: "lists", inverse: "label" },
+    boards: { name: "lists", type: "many-to-many", table: "lists", inverse: "boards" },
+  }))
+    await makeTable(admin, { name, columns: [done], relations: [relation] });
   role = (await make(admin, "svc_role", { name: "Worker" })).id;
   await make(admin, "svc_user", { ...ANN, role });
   ann = await signIn(`${stack.appUrl}/api`, ANN);
@@ -281,6 +287,31 @@ describe("a change of many", () => {
     expect(many(await change(ann, { done: true }, FIRST))).toEqual([200, 10, 10]);
     expect((await change(ann, { done: true }, { filter: { title: "task 1" } })).status).toBe(403);
   });
+
+  it.each([
+    ["the body", "tasks", "tasks"],
+    ["the body", "label", "labels"],
+    ["a rule", "label", "labels"],
+    ["the body", "boards", "boards"],
+  ])(
+    "moves links that lie in other records from one of them to the next: %s sets %s",
+    async (setter, relation, target) => {
+      const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+      const { id } = await make(admin, target, { done: false });
+      const link = { [relation]: relation === "label" ? id : [id] };
+      for (const table of ["lists", target]) await rule({ table, action: "read" });
+      await rule({ table: target, action: "update", filter: { done: false } });
+      await rule({ table: "lists", action: "update", ...(setter === "a rule" && { presets: link }) });
+      const lists = Array.from({ length: 8 }, () => ({ name: "shared" }));
+      await admin.post("/lists", lists);
+      const body = { name: "moved", ...(setter === "the body" && link) };
+      expect(many(await ann.patch("/lists", body, { filter: { name: "shared" } }))).toEqual([200, 8, 8]);
+      const moved = await valuesOf(admin, "lists", "id", { name: "moved" });
+      // A list of links stays with all of them, any other link with the last.
+      const linked = relation === "boards" ? moved : moved.slice(-1);
+      expect(await valuesOf(admin, "lists", "id", { [relation]: id })).toEqual(linked);
+    },
+  );
 
   it.each(["svc_user", "svc_table"])("is no way to change %s", async (table) => {
     const filter = { id: { _is_not_null: true } };

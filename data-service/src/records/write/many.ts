@@ -5,13 +5,14 @@
 // before is changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
-import type { Table } from "../../catalog/catalog.js";
+import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { LastingCaller } from "../../http/lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
+import type { WriteMode } from "../body/check-body.js";
 import { nestedIn } from "../body/nested.js";
 import { checkRemove, remove } from "../delete/remove.js";
 import { findTable, parseId, requireSameTable } from "../find-table.js";
@@ -49,6 +50,13 @@ interface Words {
 const CHANGES: Words = { does: "changes", done: "changed" };
 const DELETES: Words = { does: "deletes", done: "deleted" };
 
+/** How the records are gone through. */
+interface Course {
+  readonly atOnce: number;
+  /** Where changing them makes others that match: so many at most, looked up before the first is changed. */
+  readonly mostMatched?: number;
+}
+
 /** Changes one of the records. */
 type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<void>;
 
@@ -61,11 +69,11 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   const check = () => checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES));
   // Nothing is written yet, but as in each of the changes it may have to wait for its table.
   await deps.gate.run(check);
-  const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
+  const course = await courseFor(deps, request, body);
   const change: Act = async (principal, id, stillMatching) => {
     await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
   };
-  return forEach(deps, request, CHANGES, change, mostMatched);
+  return forEach(deps, request, CHANGES, change, course);
 }
 
 /**
@@ -93,10 +101,36 @@ function callOf({ caller: { principal }, table }: ManyRequest): TableCall {
   return { principal, table };
 }
 
-/** Does the body create records of the same table, which the filter may match as well? */
-async function makesAlike({ catalogs }: RecordDeps, tableName: string, body: Json): Promise<boolean> {
-  const catalog = await catalogs.get();
+async function courseFor(
+  deps: RecordDeps,
+  { caller, table: tableName }: ManyRequest,
+  body: Json,
+): Promise<Course> {
+  const rights = await deps.rights(caller.principal);
+  const catalog = await deps.catalogs.get();
   const table = findTable(catalog, tableName);
+  return {
+    atOnce: setsForeign(body, table, { rights, catalog }, "update") ? 1 : AT_ONCE,
+    ...(makesAlike(body, table, catalog) && { mostMatched: MOST_WITH_NEW }),
+  };
+}
+
+/**
+ * Does the body, or a rule with it, set links that lie in other records? All that are changed may move the same ones, so that
+ * they would stand in each other's way as if they were different callers.
+ */
+function setsForeign(body: Json, table: Table, standing: Standing, mode: WriteMode): boolean {
+  const { rights, catalog } = standing;
+  const presets = rights.write(catalog, table, mode).map((grant) => grant.presets);
+  const names = [body, ...presets].filter(isObject).flatMap((each) => Object.keys(each));
+  return (
+    names.some((name) => table.relations.get(name)?.link.on === "target") ||
+    nestedIn(body, table, catalog).some((each) => setsForeign(each.body, each.target, standing, "create"))
+  );
+}
+
+/** Does the body create records of the same table, which the filter may match as well? */
+function makesAlike(body: Json, table: Table, catalog: Catalog): boolean {
   const makes = (within: Json, of: Table): boolean =>
     nestedIn(within, of, catalog).some(
       (each) => each.target.id === table.id || makes(each.body, each.target),
@@ -127,16 +161,13 @@ function needsFilter(needs: string, { does }: Words): AppError {
   );
 }
 
-/**
- * @param words of its refusals
- * @param mostMatched where changing them makes others that match: so many at most, looked up before the first is changed
- */
+/** @param words of its refusals */
 async function forEach(
   deps: RecordDeps,
   { caller, table, parameters, dryRun }: ManyRequest,
   words: Words,
   act: Act,
-  mostMatched?: number,
+  { atOnce, mostMatched }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
   const matching = { ...parameters, fields: "id" };
@@ -155,7 +186,8 @@ async function forEach(
     sort: "id",
     limit: mostMatched === undefined ? "0" : String(mostMatched + 1),
   });
-  const found = mostMatched === undefined ? batches(records) : await allOf(batches(records), mostMatched);
+  const some = batches(records, atOnce);
+  const found = mostMatched === undefined ? some : await allOf(some, mostMatched);
   let [matched, changed] = [0, 0];
   try {
     for await (const ids of found) {
@@ -184,10 +216,10 @@ async function count(
   return Number(meta?.filterCount);
 }
 
-async function* batches(records: AsyncIterable<readonly Json[]>): AsyncGenerator<string[]> {
+async function* batches(records: AsyncIterable<readonly Json[]>, atOnce: number): AsyncGenerator<string[]> {
   for await (const some of records) {
     const ids = some.filter(isObject).map(({ id }) => String(id));
-    for (let at = 0; at < ids.length; at += AT_ONCE) yield ids.slice(at, at + AT_ONCE);
+    for (let at = 0; at < ids.length; at += atOnce) yield ids.slice(at, at + atOnce);
   }
 }
 
