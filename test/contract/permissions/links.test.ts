@@ -364,6 +364,27 @@ describe("a new record in a body", () => {
     expect(made.project).toEqual({ id: inbox });
   });
 
+  it.each([
+    ["another record", () => inbox],
+    ["nothing", () => null],
+  ])("is refused where a rule sets the link to it, that its fields do not name, to %s", async (_, set) => {
+    for (const action of ["create", "update"])
+      await rule({ table: "tickets", action, fields: "title", presets: { project: set() } });
+    const { id } = await make(admin, "tickets", { title: "there" });
+    const before = await counts();
+    const body = { title: "a", project: { title: "new" } };
+    for (const [answer, place] of [
+      [await ann.post("/tickets", body), "project"],
+      [await ann.post("/tickets", [{ title: "b" }, body]), "[1].project"],
+      [await ann.patch(`/tickets/${id}`, body), "project"],
+      [await ann.patch("/tickets", body, { filter: { title: "there" } }), "project"],
+    ] as const)
+      expect([answer.status, answer.body.message]).toEqual([400, [`${place}: ${lost}`]]);
+    expect(await counts()).toEqual(before);
+    // A link to a record that is there gives way, as ever.
+    expect((await ann.post("/tickets", { title: "d", project: inbox })).status).toBe(201);
+  });
+
   it("is refused where a rule sets its own link to the record around it, and taken where that is the same", async () => {
     await rule({ table: "tickets", action: "create", presets: { project: inbox } });
     await rule({ table: "tickets", action: "update" });

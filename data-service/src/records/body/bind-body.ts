@@ -20,6 +20,7 @@ import type { TableHooks } from "../table-hooks.js";
 import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { type Alternative, lettingWrite } from "./authorize-write.js";
 import { checkBody, makeGuess, notWritable, type WriteMode, type WriteView } from "./check-body.js";
+import { nestedIn } from "./nested.js";
 import { inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
@@ -115,7 +116,7 @@ export function alternativesFor(
   const refusals: Refused[] = [];
   const alternatives = context.ways.flatMap((way) => {
     try {
-      requireKept(body, way.grant, ownLinks);
+      requireKept(context, body, way.grant, ownLinks);
       return [alternativeFor(context, body, way)];
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -152,17 +153,25 @@ function countOf(error: AppError): number {
 }
 
 /**
- * A rule that sets such a link to anything else would leave a new record behind that nothing links to.
+ * A rule that sets such a link to anything else would leave a new record behind that nothing links to, or would take the
+ * place of one that still stands in the body, and was not made because the caller may not write the link. (Of a table that
+ * the caller may not know it replaces whatever the body says: that it is about a record would be told by a refusal.)
  * @throws AppError VALIDATION_ERROR
  */
-function requireKept(body: Json, { presets }: WriteGrant, ownLinks: OwnLinks): void {
+function requireKept(
+  { table, catalog, shape }: Pick<BodyContext, "table" | "catalog" | "shape">,
+  body: Json,
+  { presets }: WriteGrant,
+  ownLinks: OwnLinks,
+): void {
   const given = isObject(body) ? body : {};
-  const lost = [...ownLinks].filter(
-    (name) => presets[name] !== undefined && linkText(presets[name]) !== linkText(given[name]),
-  );
-  if (lost.length === 0) return;
+  const nested = nestedIn(given, table, catalog).map(({ relation }) => relation);
+  const unmade = nested.filter((relation) => shape.view.mayLink(table, relation)).map(({ name }) => name);
+  const moved = [...ownLinks].filter((name) => linkText(presets[name]) !== linkText(given[name]));
+  const lost = new Set([...moved, ...unmade].filter((name) => presets[name] !== undefined));
+  if (lost.size === 0) return;
   const problem = "a rule sets this link to something else, so nothing would link to the record created here";
-  throw new AppError("VALIDATION_ERROR", { message: lost.map((name) => `${name}: ${problem}`) });
+  throw new AppError("VALIDATION_ERROR", { message: [...lost].map((name) => `${name}: ${problem}`) });
 }
 
 /** The same text for the same link, however it is spelled. */
