@@ -400,6 +400,20 @@ describe("a new record in a body", () => {
     ]);
   });
 
+  it("is refused without the name of its own link where its maker may not know that", async () => {
+    await admin.send("DELETE", `/svc_permission?filter=${encodeURIComponent('{"table":"tickets"}')}`);
+    await rule({ table: "tickets", fields: "title" });
+    await rule({ table: "tickets", action: "create", fields: "title", presets: { project: inbox } });
+    const before = await counts();
+    const tickets = [{ title: "a" }];
+    for (const { status, body } of [
+      await ann.post("/projects", { title: "new", tickets }),
+      await ann.patch(`/projects/${inbox}`, { tickets }),
+    ])
+      expect([status, body.message]).toEqual([400, ["tickets[0]: you may not create records here"]]);
+    expect(await counts()).toEqual(before);
+  });
+
   it("is made by another rule that leaves the link to the body", async () => {
     await rule({ table: "tickets", action: "create", presets: { project: inbox } });
     await rule({ table: "tickets", action: "create", fields: "title,project" });

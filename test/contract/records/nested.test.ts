@@ -1,7 +1,7 @@
 // Records inside bodies: an object without an id is created and linked, all or none.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "./make.js";
 
@@ -360,6 +360,32 @@ describe("records inside a body", () => {
     expect((await create()).status).toBe(201);
     const starred = await ann.post("/authors", { name: "Zoe", star: { size: 1 } });
     expect([starred.status, starred.body.message]).toEqual([400, ["star: unknown field"]]);
+  });
+
+  it("are refused where their link to the record around them is unknown to the caller, without its name", async () => {
+    const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+    const { id } = await make(admin, "authors", { name: "Ann" });
+    for (const table of ["authors", "tags"])
+      for (const action of ["read", "create", "update"]) await rule({ table, action });
+    await rule({ table: "posts", action: "read", fields: "title" });
+    await rule({ table: "posts", action: "create", fields: "title" });
+    await rule({ table: "stars", action: "create", fields: "size" });
+    const { id: shows } = await rule({ table: "stars", action: "read", fields: "size" });
+    const before = await counts();
+    const refused = async (answer: Promise<Answer>, ...message: string[]) => {
+      const { status, body } = await answer;
+      expect([status, body.message]).toEqual([400, message]);
+    };
+    for (const inside of [{}, { author: id }, { colour: "red" }, { author: { name: "Eve" } }]) {
+      const star = { size: 1, ...inside };
+      await refused(ann.patch(`/authors/${id}`, { star }), "star: you may not create records here");
+      await refused(ann.post("/authors", { name: "x", star }), "star: you may not create records here");
+      const posts = [{ title: "x", ...inside }];
+      await refused(ann.post("/tags", { name: "x", posts }), "posts[0]: you may not create records here");
+    }
+    await admin.patch(`/svc_permission/${shows}`, { fields: "size,author" });
+    await refused(ann.patch(`/authors/${id}`, { star: { size: 1 } }), "star.author: you may not write it");
+    expect(await counts()).toEqual(before);
   });
 
   it("are refused where the caller could not see one that another links to, in words for who never sent its id", async () => {

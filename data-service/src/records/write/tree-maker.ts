@@ -51,6 +51,13 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
     mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
+    mayNameHanging(table, relation) {
+      const { shape, ways } = contextOf(table);
+      if (shape.view.shows(table, relation)) return true;
+      // A rule that sets the link lets nobody know of it.
+      const maySet = ways.some(({ view }) => view.mayWrite(relation));
+      return maySet && isWritable(rights, catalog, table, relation);
+    },
     check(table, body, ownLinks) {
       const context = contextOf(table);
       requireCommonCreate(table);

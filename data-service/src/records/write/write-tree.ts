@@ -33,6 +33,11 @@ export interface TreeMaker {
   readonly mostAtOnce: number;
   /** Whether the caller may write a relation. One that they may not write is unknown, whatever stands inside it. */
   mayBring(table: Table, relation: Relation): boolean;
+  /**
+   * Whether refusals may name the relation by which a new record of the table links to the one around it: the client has
+   * not sent its name. @throws AppError 401, 403 where the caller may create nothing there
+   */
+  mayNameHanging(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject, ownLinks: OwnLinks): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
@@ -75,6 +80,7 @@ export function checkTree(
       ofAll.count += 1;
       if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
+      if (violations.collect(`${path}: `, () => requireKnownHanging(maker, each)) === undefined) continue;
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       visit(
         each.target,
@@ -133,6 +139,17 @@ function hangingBy(nested: Nested): Relation | undefined {
   const owning = owningRelation(nested);
   if (owning === undefined) throw new Error(`nothing stores "${nested.relation.name}"`);
   return owning;
+}
+
+/**
+ * A link that the caller may neither write nor know is not set for them, and whatever else stands in the record, the
+ * refusal is the same.
+ * @throws AppError VALIDATION_ERROR
+ */
+function requireKnownHanging(maker: TreeMaker, nested: Nested): true {
+  const owning = hangingBy(nested);
+  if (owning === undefined || maker.mayNameHanging(nested.target, owning)) return true;
+  throw new AppError("VALIDATION_ERROR", { message: ["you may not create records here"] });
 }
 
 /** The body of a record that links to the one around it. @throws AppError when it names that link itself */
