@@ -25,6 +25,32 @@ export function withEnding(name: string, ending: string): string {
   return shortened(`${name.replace(ENDING, "")}.${ending}`);
 }
 
+/** The endings of common types; the name of another one does without. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/avif": "avif",
+  "image/svg+xml": "svg",
+  "video/mp4": "mp4",
+  "video/webm": "webm",
+  "audio/mpeg": "mp3",
+  "audio/ogg": "ogg",
+  "audio/wav": "wav",
+  "application/pdf": "pdf",
+  "application/xml": "xml",
+  "application/zip": "zip",
+  "text/html": "html",
+  "text/plain": "txt",
+};
+
+/** For who may have a file and not see its name. */
+export function nameWithoutName(id: string, mimetype: string): string {
+  const ending = ENDINGS[mimetype.replace(/;.*/, "")];
+  return ending === undefined ? id : `${id}.${ending}`;
+}
+
 /**
  * Beginning and end of a name that is far too long: normalising a run of combining marks takes the square of its length.
  */

@@ -1,18 +1,20 @@
 // The file at an address, for a caller who may have it.
 import type { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
-import type { Table } from "../catalog/catalog.js";
+import { isObject } from "@portico/shared/json";
+import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
 import type { Principal } from "../principal.js";
-import { matchStages } from "../query/lower/condition.js";
-import { Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
+import { readShaped, recordShape } from "../records/read/read-one.js";
 import type { FileDeps } from "./deps.js";
+import { nameWithoutName } from "./file-name.js";
 
 export interface Asset {
   readonly id: string;
+  /** One made of the id where the caller may have the bytes and not see the name. */
   readonly filename: string;
   readonly mimetype: string;
   readonly filesize: number;
@@ -26,29 +28,41 @@ export interface Asset {
  * @throws AppError 404; for anonymous callers 401, whether there is such a file or not
  */
 export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {
-  const table = findTable(await deps.catalogs.get(), deps.fileTables.files);
+  const catalog = await deps.catalogs.get();
+  const table = findTable(catalog, deps.fileTables.files);
   const id = parseId(table, idText);
   const [record] = await deps.store.byIds(table, [id], {});
-  if (record === undefined || !(await mayHave(deps, principal, table, id, record)))
-    throw notThere(table, principal);
-  return toAsset(record, idText);
+  if (record === undefined) throw notThere(table, principal);
+  const asset = toAsset(record, idText);
+  if (isForAnyRights(principal, record)) return asset;
+  const shown = await shownOf(deps, principal, catalog, table, id);
+  if (shown === "nothing") throw notThere(table, principal);
+  return shown === "name" ? asset : { ...asset, filename: nameWithoutName(idText, asset.mimetype) };
 }
 
-async function mayHave(
+/** Whoever has the address of a public file gets it as it is, signed in or not; and it is the uploader's own. */
+function isForAnyRights(principal: Principal, record: StoredRecord): boolean {
+  if (record.isPublic === true) return true;
+  if (principal.kind !== "user") return false;
+  return principal.isRootAdmin || String(record.uploadedById) === principal.userId;
+}
+
+/** What the rules show of the record: some of it, which may be had with the bytes, with its name or without; or nothing. */
+async function shownOf(
   deps: FileDeps,
   principal: Principal,
+  catalog: Catalog,
   table: Table,
   id: Stored,
-  record: StoredRecord,
-): Promise<boolean> {
-  if (record.isPublic === true) return true;
-  if (principal.kind === "user" && principal.isRootAdmin) return true;
-  if (principal.kind === "user" && String(record.uploadedById) === principal.userId) return true;
+): Promise<"name" | "no name" | "nothing"> {
   const rights = await deps.rights(principal);
-  const catalog = await deps.catalogs.get();
-  const rows = rights.view(catalog).rows(table);
-  if (rows.kind === "never") return false;
-  return (await deps.store.existing(table, [id], matchStages([rows], new Names()))).size > 0;
+  const view = rights.view(catalog);
+  if (!view.mayRead(table)) return "nothing";
+  const fields = (view.column(table, "filename", "show") ?? table.idColumn).name;
+  const shape = recordShape(deps, view, table, { fields, filterFromText: false });
+  const [shown] = await readShaped(deps, shape, [id]);
+  if (!isObject(shown)) return "nothing";
+  return shown.filename === undefined ? "no name" : "name";
 }
 
 function notThere(table: Table, principal: Principal): AppError {

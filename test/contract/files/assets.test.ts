@@ -85,6 +85,33 @@ describe("who may have a file", () => {
     expect(await statuses(other)).toEqual([200, 200, 404, 404, 401]);
   });
 
+  test("its name goes only to who may see it in the record: from others it is called by its id", async () => {
+    const fay = { email: "fay@example.com", password: ANN.password };
+    const { body } = await admin.post("/svc_role", { name: "payroll" });
+    const rule = { role: body.data[0].id, table: "svc_file", action: "read" };
+    await admin.post("/svc_permission", [
+      { ...rule, filter: { title: { _starts_with: "pay" } }, fields: "id,title" },
+      { ...rule, filter: { title: "pay, to all" }, fields: "filename" },
+    ]);
+    await admin.post("/svc_user", { ...fay, role: rule.role });
+    const text = (title: string, isPublic = "false") =>
+      uploaded(ann, "money", "alice.txt", { title, isPublic });
+    const [some, all, open] = [await text("pay"), await text("pay, to all"), await text("pay", "true")];
+    const image = await uploaded(ann, await picture(4, 4), "alice.png", { title: "pay" });
+    const nameFor = async (who: typeof ANN, path: string) => {
+      const { status, headers } = await get(`/assets/${path}`, await bearer(who));
+      return [status, headers.get("content-disposition")?.replace(/.*filename=/, "")];
+    };
+    // In turns: what was kept for one caller is not for another.
+    for (const who of [stack.admin, ANN, fay, stack.admin])
+      expect(await nameFor(who, some.id)).toEqual([200, who === fay ? `${some.id}.txt` : "alice.txt"]);
+    expect(await nameFor(fay, all.id)).toEqual([200, "alice.txt"]);
+    expect(await nameFor(fay, open.id)).toEqual([200, "alice.txt"]);
+    expect(await nameFor(fay, image.id)).toEqual([200, `${image.id}.png`]);
+    expect(await nameFor(fay, `${image.id}?format=webp`)).toEqual([200, `${image.id}.webp`]);
+    expect((await nameFor(EVE, some.id))[0]).toBe(404);
+  });
+
   test("an unknown id reads like one that may not be seen", async () => {
     const unknown = "0".repeat(24);
     expect((await get(`/assets/${unknown}`)).status).toBe(401);
