@@ -319,6 +319,32 @@ describe.each([
     }
   });
 
+  it("is not asked about a change of nothing: that tells nothing of what the record links to", async () => {
+    const [good, bad] = await Promise.all(
+      [ids["hidden open"], ids["hidden closed"]].map((each) => make(admin, "tickets", linked(each))),
+    );
+    const said = async ({ id, ...record }: Row, body: Row) => {
+      const { status, body: answer } = await ann.patch(`/tickets/${id}`, body);
+      expect((await admin.get(`/tickets/${id}`)).body.data).toEqual([{ id, ...record }]);
+      return [status, answer.data?.[0].title];
+    };
+    for (const body of [{}, { id: NO_ID, updatedAt: "x" }])
+      expect([await said(good, body), await said(bad, body)]).toEqual([
+        [200, "mine"],
+        [200, "mine"],
+      ]);
+    const { body } = await ann.patch("/tickets", {}, { filter: { id: { _in: [good.id, bad.id] } } });
+    expect(body.meta).toMatchObject({ matched: 2, changed: 2 });
+    // A change of something is judged as ever.
+    expect(await said(bad, { urgent: true })).toEqual([403, undefined]);
+  });
+
+  it("is asked about what a rule sets where the body changes nothing", async () => {
+    await admin.patch("/svc_permission", { presets: { urgent: true } }, { filter: { action: "update" } });
+    const { id } = await make(admin, "tickets", linked(ids.closed));
+    expect((await ann.patch(`/tickets/${id}`, {})).status).toBe(403);
+  });
+
   it("does not make way for a rule that would set the link instead", async () => {
     const presets = { [relation]: ids.open };
     await rule({ table: "tickets", action: "create", fields: "title", presets });

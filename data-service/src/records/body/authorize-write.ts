@@ -5,7 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";
-import type { AuthorizedPredicate } from "../../query/ast.js";
+import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
 import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
@@ -16,7 +16,7 @@ import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import { type LinkedOptions, requireLinked } from "./require-linked.js";
-import { chosenLinks, presetLinks, type WritePlan } from "./write-plan.js";
+import { chosenLinks, presetLinks, type WritePlan, writesNothing } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
 export interface Alternative {
@@ -141,7 +141,9 @@ export async function chooseUpdate(
   options: LinkedOptions,
 ): Promise<JudgedUpdate | undefined> {
   let matched = false;
-  for (const { plan, rows, check } of alternatives) {
+  for (const { plan, rows, check: ofRule } of alternatives) {
+    // Where nothing is written, its refusal would only tell what the record holds, or what it links to.
+    const check = writesNothing(plan) ? ALWAYS : ofRule;
     if (rows.kind === "always" && check.kind === "always")
       return { plan, condition: {}, unasked: plan.mustExist };
     const record = await readMatching(deps, table, id, rows);

@@ -86,6 +86,11 @@ export function presetLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
   return mustExist.filter(({ isPreset }) => isPreset === true);
 }
 
+/** A change that leaves everything as it is. */
+export function writesNothing({ own: { set, unset }, foreign }: WritePlan): boolean {
+  return set.size === 0 && unset.length === 0 && foreign.length === 0;
+}
+
 /** The plan without a link of the record itself that the body chose; one that a rule sets stays. */
 export function withoutLink<Plan extends WritePlan>(plan: Plan, relation: Relation | undefined): Plan {
   // By its id: the plan may be of a later catalog.

@@ -7,7 +7,7 @@ import type { StoredRecord } from "../../query/shape.js";
 import { withUnseen } from "../body/former-links.js";
 import type { LinkSet } from "../body/link-set.js";
 import { requireLinked } from "../body/require-linked.js";
-import type { JudgedPlan, WritePlan } from "../body/write-plan.js";
+import { type JudgedPlan, type WritePlan, writesNothing } from "../body/write-plan.js";
 import { hasGoneAlong } from "../delete/gone-along.js";
 import type { FieldChange, Guard } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
@@ -113,10 +113,9 @@ async function ownChange(
     ...deps.hooksOf(table).alongside(table, plan.own),
     ...extra,
   };
-  const { unset } = plan.own;
-  if (Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0) return undefined;
+  if (Object.keys(fields).length === 0 && writesNothing(plan)) return undefined;
   const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
-  return { change: { set, unset }, condition };
+  return { change: { set, unset: plan.own.unset }, condition };
 }
 
 /**
