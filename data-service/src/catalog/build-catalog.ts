@@ -1,5 +1,15 @@
 // Table definitions -> catalog: adds what every table has and both ends of every relation.
-import type { Catalog, Column, Counter, LatestChange, OwnCreate, Relation, Rules, Table } from "./catalog.js";
+import type {
+  Catalog,
+  Column,
+  Counter,
+  LatestChange,
+  LinkField,
+  OwnCreate,
+  Relation,
+  Rules,
+  Table,
+} from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { OWN_FIELDS } from "./own-fields.js";
@@ -84,7 +94,7 @@ function buildTable(
     id: definition.id,
     name: definition.name,
     collection: definition.storage.collection,
-    ...(definition.storage.adopted === true ? { isAdopted: true } : {}),
+    ...adoptedBy(definition),
     description: definition.description,
     singleton: definition.singleton,
     changes: definition.changes === true,
@@ -166,14 +176,14 @@ function ownRelation(
   relation: RelationDefinition,
   all: readonly TableDefinition[],
 ): Relation {
-  const list = relation.type === "many-to-many";
+  const link = linkFieldOf(table, relation);
   return {
     id: relation.id,
     name: relation.name,
     target: relation.table,
     inverse: relation.inverse,
-    many: list,
-    link: { on: "self", field: fieldOf(table, relation.id), list },
+    many: link.list,
+    link: { on: "self", ...link },
     required: relation.required,
     exclusive: relation.type === "one-to-one",
     onDelete: relation.onDelete,
@@ -196,12 +206,17 @@ function counterOf(
     version: OWN_FIELDS.counterVersion.prefix + relation.id,
     ready: table.storage.building?.includes(relation.id) !== true,
     parents,
-    children: {
-      collection: table.storage.collection,
-      isAdopted: table.storage.adopted === true,
-      field: fieldOf(table, relation.id),
-    },
+    children: { collection: table.storage.collection, ...linkFieldOf(table, relation) },
   };
+}
+
+function linkFieldOf(table: TableDefinition, { id, type }: RelationDefinition): LinkField {
+  const list = type === "many-to-many";
+  return { field: fieldOf(table, id), list, ...adoptedBy(table) };
+}
+
+function adoptedBy({ storage }: TableDefinition): { readonly isAdopted?: true } {
+  return storage.adopted === true ? { isAdopted: true } : {};
 }
 
 /** The other ends of the relations that other tables (or this one) declare with an `inverse`. */
@@ -227,7 +242,6 @@ function inverseOf(
   all: readonly TableDefinition[],
 ): Relation[] {
   if (relation.inverse === null) return [];
-  const list = relation.type === "many-to-many";
   return [
     {
       id: `${relation.id}:inverse`,
@@ -235,7 +249,7 @@ function inverseOf(
       target: owner.name,
       inverse: relation.name,
       many: relation.type !== "one-to-one",
-      link: { on: "target", field: fieldOf(owner, relation.id), list },
+      link: { on: "target", ...linkFieldOf(owner, relation) },
       required: false,
       exclusive: relation.type === "one-to-one",
       onDelete: relation.onDelete,

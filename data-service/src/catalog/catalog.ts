@@ -51,6 +51,14 @@ export interface Column {
   readonly filled?: boolean;
 }
 
+/** A field that holds links. */
+export interface LinkField {
+  readonly field: string;
+  readonly list: boolean;
+  /** Its table is adopted: other programs may have left something else in it. */
+  readonly isAdopted?: boolean;
+}
+
 export interface Relation {
   readonly id: string;
   readonly name: string;
@@ -61,7 +69,7 @@ export interface Relation {
   /** To-many: answers lists, filters mean "any". */
   readonly many: boolean;
   /** Where the link is stored: ids in `field` of this table's documents, or of the target's. */
-  readonly link: { readonly on: "self" | "target"; readonly field: string; readonly list: boolean };
+  readonly link: LinkField & { readonly on: "self" | "target" };
   /** A record on this side must have one. */
   readonly required: boolean;
   /** At most one record of this side may link to a record of the other: one-to-one. */
@@ -87,8 +95,8 @@ export interface Counter {
   readonly ready: boolean;
   /** The collection of the parents. */
   readonly parents: string;
-  /** The collection of the children, whether it is adopted, and the field of their links. */
-  readonly children: { readonly collection: string; readonly isAdopted: boolean; readonly field: string };
+  /** The collection of the children, and the field of their links. */
+  readonly children: LinkField & { readonly collection: string };
 }
 
 export interface Table {

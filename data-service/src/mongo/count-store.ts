@@ -7,7 +7,8 @@ import { type AnyBulkWriteOperation, type Collection, type Db, type Document, Ob
 import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
-import { eachForeignLink } from "../query/lower/each-link.js";
+import { eachLink } from "../query/lower/each-link.js";
+import { linksTo } from "../query/lower/links.js";
 import type { Noted } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstValidator } from "./driver-errors.js";
@@ -220,7 +221,7 @@ export class CountStore {
   }
 
   async #children({ children }: Counter, id: Stored): Promise<number> {
-    return this.#db.collection(children.collection).countDocuments({ [children.field]: id });
+    return this.#db.collection(children.collection).countDocuments(linksTo(children, [id]));
   }
 
   async #isChanging({ id: counter }: Counter, id: Stored): Promise<boolean> {
@@ -250,8 +251,9 @@ function unlessAgainstValidator(error: unknown): undefined {
 }
 
 /** One document for each parent that a child names. */
-function eachParent({ children: { field, isAdopted } }: Counter): Document[] {
-  if (isAdopted) return eachForeignLink(field);
+function eachParent({ children }: Counter): Document[] {
+  const { field, isAdopted = false } = children;
+  if (isAdopted) return eachLink(children);
   return [
     { $match: { [field]: { $ne: null } } },
     { $project: { _id: 0, [field]: 1 } },

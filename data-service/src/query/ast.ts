@@ -1,5 +1,5 @@
 // The query as checked trees. Names are resolved: nodes hold columns and relations, never text from the client.
-import type { Column, Relation, Table } from "../catalog/catalog.js";
+import type { Column, LinkField, Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 
 /** What a single column can be tested for. Every public operator becomes one of these, or a `not` of one. */
@@ -53,12 +53,11 @@ export interface Exists {
 }
 
 /**
- * The document's `field` holds one of the keys. Two-valued. The planner puts this in place of a relation that it has
+ * The document's `field`, a link or the id, holds one of the keys. Two-valued. The planner puts this in place of a relation that it has
  * resolved.
  */
-export interface Keyed {
+export interface Keyed extends LinkField {
   readonly kind: "keys";
-  readonly field: string;
   readonly keys: readonly Stored[];
 }
 

@@ -4,20 +4,23 @@
 // a when-false form, `not` flips the wanted truth, and under it `and` and `or` change places. What is unknown satisfies
 // neither form.
 import { BSONRegExp } from "bson";
-import type { Column } from "../../catalog/catalog.js";
+import type { Column, LinkField } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test } from "../ast.js";
 import {
   allOf,
   anyOf,
   type Document,
+  LIST,
   MATCH_ALL,
   MATCH_NONE,
   type Names,
+  NO_LIST,
   SINGLE_TYPES,
   type Stage,
   type Value,
 } from "./document.js";
 import { joinStage } from "./join.js";
+import { linksTo, mayBeMisfit, onlyLinks } from "./links.js";
 
 /** The result of lowering a predicate: stages that join, and the condition that reads what they joined. */
 export interface Lowered {
@@ -96,9 +99,9 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
   }
 }
 
-function lowerKeys({ field, keys }: Keyed, wanted: boolean): Document {
+function lowerKeys({ keys, ...link }: Keyed, wanted: boolean): Document {
   if (keys.length === 0) return wanted ? MATCH_NONE : MATCH_ALL;
-  return { [field]: wanted ? { $in: [...keys] } : { $nin: [...keys] } };
+  return wanted ? linksTo(link, keys) : { [link.field]: { $nin: [...keys] } };
 }
 
 function lowerCandidates({ field, values, prefixes }: Candidates): Document {
@@ -161,8 +164,15 @@ function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string
 function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lowered | undefined {
   if (!isAboutKey(predicate)) return undefined;
   const { link } = predicate.relation;
-  if (predicate.kind === "exists") return plain({ [link.field]: wanted ? { $ne: null } : { $eq: null } });
-  return lower(onField(predicate.where, link.field), wanted, names);
+  if (predicate.kind === "exists")
+    return plain(wanted ? { [link.field]: { $ne: null, ...onlyLinks(link) } } : leadsNowhere(link));
+  const { condition } = lower(onField(predicate.where, link.field), wanted, names);
+  return plain(mayBeMisfit(link) ? allOf([condition, { [link.field]: NO_LIST }]) : condition);
+}
+
+function leadsNowhere(link: LinkField): Document {
+  const none = { [link.field]: { $eq: null } };
+  return mayBeMisfit(link) ? anyOf([none, { [link.field]: LIST }]) : none;
 }
 
 /** Can the predicate be answered from the link in the document itself? */

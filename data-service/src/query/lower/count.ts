@@ -101,7 +101,7 @@ function union({ predicate, wanted }: Side, at: number, names: Names): Stage {
   const key = on === "target" ? field : "_id";
   const pipeline: Stage[] = [
     ...matchStages([visible, deciding(predicate, wanted)], names),
-    ...(on === "target" ? eachLink(target, relation.link) : []),
+    ...(on === "target" ? eachLink(relation.link) : []),
     { $group: { _id: `$${key}`, [`f${at}`]: { $max: { $literal: 1 } } } },
   ];
   return { $unionWith: { coll: target.collection, pipeline } };

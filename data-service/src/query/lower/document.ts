@@ -16,6 +16,10 @@ export const MATCH_ALL: Document = {};
 /** No document has an id out of an empty list; the database's planner knows that and reads nothing. */
 export const MATCH_NONE: Document = { _id: { $in: [] } };
 
+/** A list, which a comparison would take for each of its members. */
+export const LIST: Document = { $type: "array" };
+export const NO_LIST: Document = { $not: LIST };
+
 /** ANDs conditions, leaving out empty ones. */
 export function allOf(conditions: readonly Document[]): Document {
   if (conditions.includes(MATCH_NONE)) return MATCH_NONE;

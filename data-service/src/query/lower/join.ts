@@ -1,13 +1,20 @@
 // A relation -> the $lookup that fetches its records.
 import type { Relation, Table } from "../../catalog/catalog.js";
-import type { Stage } from "./document.js";
+import { NO_LIST, type Stage } from "./document.js";
+import { mayBeMisfit } from "./links.js";
 
 /**
  * The stage that joins a relation's records as the list `as`.
  * @param pipeline what is done with the joined records; begins with the target's row rule
  */
 export function joinStage(relation: Relation, target: Table, pipeline: Stage[], as: string): Stage {
-  const { on, field } = relation.link;
+  const { link } = relation;
+  const { on, field } = link;
   const [localField, foreignField] = on === "self" ? [field, "_id"] : ["_id", field];
-  return { $lookup: { from: target.collection, localField, foreignField, pipeline, as } };
+  const join = { from: target.collection, localField, foreignField, pipeline, as };
+  if (!mayBeMisfit(link)) return { $lookup: join };
+  if (on === "target")
+    return { $lookup: { ...join, pipeline: [{ $match: { [field]: NO_LIST } }, ...pipeline] } };
+  const isLink = { $match: { $expr: { $not: [{ $isArray: "$$link" }] } } };
+  return { $lookup: { ...join, let: { link: `$${field}` }, pipeline: [isLink, ...pipeline] } };
 }

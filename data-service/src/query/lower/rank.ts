@@ -67,7 +67,7 @@ function union(
   const pipeline: Stage[] = [
     ...matchStages([rules(target)], names),
     // A list also yields the ids of other parents; they have no parent document, so they are dropped below.
-    ...eachLink(target, relation.link, parents),
+    ...eachLink(relation.link, parents),
     { $group: { _id: `$${link}`, [field]: value } },
   ];
   return { $unionWith: { coll: target.collection, pipeline } };

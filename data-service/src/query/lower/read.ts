@@ -1,6 +1,6 @@
 // AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins for
 // the filter, match, joins for the sort, sort, skip, limit, child joins, project. What only serves the output runs last.
-import type { Relation } from "../../catalog/catalog.js";
+import type { LinkField, Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type {
   AuthorizedChild,
@@ -14,6 +14,7 @@ import type {
 import { isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
+import { linksTo } from "./links.js";
 import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
 
@@ -67,7 +68,7 @@ export interface PageOfParents {
 export const NO_RANKING: Ranking = { kind: "none" };
 
 function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
-  return { kind: "keys", field: "_id", keys };
+  return { kind: "keys", ...ID, keys };
 }
 
 /** Finds out whether a query matches more than a few parents. @param few one more is asked for */
@@ -113,12 +114,12 @@ export function lowerTogether(
   rules: RowRules,
 ): Stage[] {
   const names = new Names();
-  const field = linkedField(relation);
+  const link = linkedIn(relation);
   return [
-    { $match: { [field]: { $in: [...keys] } } },
+    { $match: linksTo(link, keys) },
     ...sortedMatches(node, rules, names),
     ...(most === undefined ? [] : [{ $limit: most }]),
-    ...output(node, rules, names, { alongside: [field], together: true }),
+    ...output(node, rules, names, { alongside: [link.field], together: true }),
   ];
 }
 
@@ -142,18 +143,18 @@ export const GROUP_SIZE = "n";
  * those of the related records, and each one that exists is a group of one.
  */
 export function lowerCounts({ relation, target }: Step, keys: readonly Stored[], rules: RowRules): Stage[] {
-  const field = linkedField(relation);
-  const isList = relation.link.on === "target" && relation.link.list;
+  const link = linkedIn(relation);
+  const { field, list } = link;
   return [
-    { $match: { [field]: { $in: [...keys] } } },
+    { $match: linksTo(link, keys) },
     ...matchStages([rules(target)], new Names()),
-    ...(isList ? onlyLinks(field, keys) : []),
+    ...(list ? onlyKeys(field, keys) : []),
     { $group: { _id: `$${field}`, [GROUP_SIZE]: { $sum: 1 } } },
   ];
 }
 
 /** A document for each of these keys that a list names, once; another program may have written a single one. */
-function onlyLinks(field: string, keys: readonly Stored[]): Stage[] {
+function onlyKeys(field: string, keys: readonly Stored[]): Stage[] {
   const list = { $cond: [{ $isArray: `$${field}` }, `$${field}`, [`$${field}`]] };
   return [
     { $project: { [field]: { $setIntersection: [list, { $literal: [...keys] }] } } },
@@ -174,9 +175,11 @@ function joinedCount(count: CountNode, rules: RowRules, names: Names): Stage[] {
   return countJoin(count.step, rules, names, countField(count), countField(count));
 }
 
+const ID: LinkField = { field: "_id", list: false };
+
 /** The field in which a related record says whose it is. */
-function linkedField({ link }: Relation): string {
-  return link.on === "self" ? "_id" : link.field;
+function linkedIn({ link }: Relation): LinkField {
+  return link.on === "self" ? ID : link;
 }
 
 /**

@@ -23,11 +23,12 @@ function isExact(number: number): boolean {
 
 /**
  * What a link contains: nothing, one key, or a list of them.
- * @param list whether the field holds a list of links
- * @returns undefined for a list where there should be none, or one that is too long
+ * @param list whether the field holds a list of links: where it should hold one, a list leads nowhere
+ * @returns undefined for a list that is too long
  */
 export function linkedKeys(value: unknown, list: boolean): readonly unknown[] | undefined {
   if (value === null || value === undefined) return [];
   if (!Array.isArray(value)) return [value];
-  return list && value.length <= MOST_LINKS ? value : undefined;
+  if (!list) return [];
+  return value.length <= MOST_LINKS ? value : undefined;
 }

@@ -54,6 +54,8 @@ export function answered(
   keys: readonly Stored[],
 ): AuthorizedPredicate {
   const { link } = predicate.relation;
-  const keyed: Keyed = { kind: "keys", field: link.on === "self" ? link.field : "_id", keys };
+  const { field, list, isAdopted = false } = link;
+  const place = link.on === "self" ? { field, list, isAdopted } : { field: "_id", list: false };
+  const keyed: Keyed = { kind: "keys", ...place, keys };
   return askedTruth(predicate, wanted) ? keyed : { kind: "not", of: keyed };
 }

@@ -101,10 +101,16 @@ describe("records that were found for many", () => {
   it("are left to a join for a parent whose link only the database can compare", () => {
     const child = author();
     const odd = Decimal128.fromString("1");
-    const parents = booksOf(child, odd, 1, [1], new Date(0), true, 2 ** 60);
+    const parents = booksOf(child, odd, 1, new Date(0), true, 2 ** 60);
     expect(togetherQuestion(child, parents)?.keys).toEqual([1]);
     const none = undefined;
-    expect(titles(handOut(child, parents, authors(1), none))).toEqual([none, [1], none, none, none, none]);
+    expect(titles(handOut(child, parents, authors(1), none))).toEqual([none, [1], none, none, none]);
+  });
+
+  it("are none for a parent with a list where one link belongs", () => {
+    const parents = booksOf(author(), 1, [1]);
+    expect(togetherQuestion(author(), parents)?.keys).toEqual([1]);
+    expect(titles(handOut(author(), parents, authors(1), undefined))).toEqual([[1], []]);
   });
 
   it("are left to a join for a parent with a long list of links", () => {

@@ -7,6 +7,7 @@ import { asStored } from "../as-read.js";
 import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
+import { onlyLinks } from "../lower/links.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText } from "./key-text.js";
 
@@ -71,9 +72,10 @@ export function glanceQuestion(key: ExtremeKey, size: number, rules: RowRules): 
 function firstChildren(key: ExtremeKey, size: number, rules: RowRules): Stage[] {
   const [link, field] = fieldsOf(key);
   const direction = directionOf(key);
+  const isLinked = { $ne: null, ...onlyLinks(key.step.relation.link) };
   return [
     ...matchStages([rules(key.step.target)], new Names()),
-    { $match: { [link]: { $ne: null }, [field]: { $ne: null } } },
+    { $match: { [link]: isLinked, [field]: { $ne: null } } },
     { $sort: fromTheEnd(field, direction) },
     { $limit: size },
   ];

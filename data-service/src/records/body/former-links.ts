@@ -5,6 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
+import { linksTo } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { AuthorizedLinks } from "./link-set.js";
@@ -16,14 +17,15 @@ export async function formerLinks(
   id: Stored,
   { relation, target, ids, visible }: AuthorizedLinks,
 ): Promise<Document> {
-  const former = { [relation.link.field]: id, _id: { $nin: [...ids] } };
+  const linked = linksTo(relation.link, [id]);
+  const former = { ...linked, _id: { $nin: [...ids] } };
   if (visible.kind === "always") return former;
   const seen = await store.read(target, [
     { $match: former },
     ...matchStages([visible], new Names()),
     { $project: { _id: 1 } },
   ]);
-  return { [relation.link.field]: id, _id: { $in: idsOf(target, seen) } };
+  return { ...linked, _id: { $in: idsOf(target, seen) } };
 }
 
 /** A plan whose lists of links are whole, and the condition under which they are. */

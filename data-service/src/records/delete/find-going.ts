@@ -4,7 +4,7 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
-import type { Document } from "../../query/lower/document.js";
+import { linksTo } from "../../query/lower/links.js";
 import type { RecordDeps } from "../record-deps.js";
 import {
   blockedDelete,
@@ -87,7 +87,7 @@ export class FindGoing {
     for (const each of this.effectsOn(step.table)) {
       if (each.effect !== "cascade") continue;
       const ids = await this.linkedIds(each, step.ids);
-      along.push({ table: each.owner, ids, linked: linksTo(each, step) });
+      along.push({ table: each.owner, ids, linked: linksTo(each.relation.link, step.ids) });
     }
     return along;
   }
@@ -126,18 +126,10 @@ export class FindGoing {
     limit?: number,
   ): Promise<Stored[]> {
     const found = await this.#store.read(owner, [
-      { $match: { ...linksTo({ relation }, { ids }), ...stateCondition(owner, state) } },
+      { $match: { ...linksTo(relation.link, ids), ...stateCondition(owner, state) } },
       ...(limit === undefined ? [] : [{ $limit: limit }]),
       { $project: { _id: 1 } },
     ]);
     return idsOf(owner, found);
   }
-}
-
-/** Records that link to those of a step. */
-export function linksTo(
-  { relation }: Pick<DeleteEffect, "relation">,
-  { ids }: Pick<DeleteStep, "ids">,
-): Document {
-  return { [relation.link.field]: { $in: [...ids] } };
 }

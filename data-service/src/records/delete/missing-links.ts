@@ -5,6 +5,7 @@ import type { Catalog, Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { allOf, type Document } from "../../query/lower/document.js";
+import { linksTo } from "../../query/lower/links.js";
 import type { RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";
 import { isWaiting, takesAlong } from "./delete-effects.js";
@@ -34,7 +35,7 @@ export async function letGoOfMissing(
   const { field, list } = relation.link;
   const there = await linkable(deps, target, ids, { waits: isWaiting(relation) });
   for (const gone of ids.filter((id) => !there.has(idText(target, id)))) {
-    const linked = { ...which, [field]: gone };
+    const linked = allOf([which, linksTo(relation.link, [gone])]);
     if (list) await deps.writes.takeFromList(table, field, linked, [gone]);
     else await deps.writes.moveLink(table, field, linked, null);
   }
@@ -57,7 +58,7 @@ export async function endMissing(
   const there = await linkable(deps, target, ids, { waits: isWaiting(relation) });
   const gone = ids.filter((id) => !there.has(idText(target, id)));
   if (gone.length === 0) return;
-  const linked = allOf([which, { [relation.link.field]: { $in: gone } }]);
+  const linked = allOf([which, linksTo(relation.link, gone)]);
   const living = allOf([linked, stateCondition(table, "living")]);
   const left = await deps.store.read(table, [{ $match: living }, { $project: { _id: 1 } }]);
   for (const id of idsOf(table, left)) {

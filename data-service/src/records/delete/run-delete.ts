@@ -6,6 +6,7 @@ import { type Catalog, incomingLinks, type Table, tableById } from "../../catalo
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { allOf, type Document } from "../../query/lower/document.js";
+import { linksTo } from "../../query/lower/links.js";
 import { until } from "../../until.js";
 import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -20,7 +21,7 @@ import {
   stepsOf,
   takesAlong,
 } from "./delete-effects.js";
-import { FindGoing, linksTo } from "./find-going.js";
+import { FindGoing } from "./find-going.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
 import { deleteNoted, type HeldStep } from "./noted-delete.js";
 
@@ -209,7 +210,7 @@ export class Deleter {
     const deleter = new Deleter(this.#deps, this.#catalog, all);
     // Where each needs a permission, one that may not go must not keep the others.
     const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
-    const linked = linksTo(effect, step);
+    const linked = linksTo(effect.relation.link, step.ids);
     for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
       try {
         await deleter.takeAway(going, { act });
@@ -227,14 +228,14 @@ export class Deleter {
    */
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach) || takesAlong(relation)) return;
-    await this.#setNull(owner, relation.link.field, { ...which, ...linksTo({ relation }, step) });
+    await this.#setNull(owner, relation.link.field, { ...which, ...linksTo(relation.link, step.ids) });
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of the links of records that are kept. */
   async #unlink(step: DeleteStep): Promise<void> {
     for (const { owner, relation } of incomingLinks(this.#catalog, step.table)) {
       const { field, list } = relation.link;
-      const linked = linksTo({ relation }, step);
+      const linked = linksTo(relation.link, step.ids);
       const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
       if (list) await this.#takeFromList(owner, field, linked, step.ids);
       else if (relation.onDelete === "SET NULL") await this.#setNull(owner, field, linked);

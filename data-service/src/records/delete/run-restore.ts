@@ -7,6 +7,8 @@ import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import { allOf, type Document } from "../../query/lower/document.js";
+import { eachLink } from "../../query/lower/each-link.js";
+import { linksTo } from "../../query/lower/links.js";
 import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
@@ -138,7 +140,7 @@ async function wentWith(
     const { table, ids } = step;
     for (const { owner, relation } of incomingLinks(catalog, table)) {
       if (relation.onDelete !== "CASCADE" || owner.deletedAt === undefined) continue;
-      const which = { [relation.link.field]: { $in: [...ids] }, [DELETION_FIELD]: act };
+      const which = { ...linksTo(relation.link, ids), [DELETION_FIELD]: act };
       const found = await deps.store.read(owner, [{ $match: which }, { $project: { _id: 1 } }]);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
@@ -195,13 +197,13 @@ async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep)
 async function linkedBy(
   { store }: Pick<RecordDeps, "store">,
   { table, ids }: DeleteStep,
-  { link: { field } }: Relation,
+  { link }: Relation,
   target: Table,
 ): Promise<Stored[]> {
   const found = await store.read(table, [
-    { $match: { _id: { $in: [...ids] }, [field]: { $ne: null } } },
-    { $unwind: `$${field}` },
-    { $group: { _id: `$${field}` } },
+    { $match: { _id: { $in: [...ids] } } },
+    ...eachLink(link),
+    { $group: { _id: `$${link.field}` } },
   ]);
   return idsOf(target, found);
 }

@@ -1,13 +1,21 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
 import type { ObjectId } from "bson";
-import { type Counter, ownCounters, type Relation, type Table } from "../../catalog/catalog.js";
+import {
+  type Counter,
+  type LinkField,
+  ownCounters,
+  type Relation,
+  relationIn,
+  type Table,
+} from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import type { RecordStore, Updated } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
+import { linksElsewhere, stillLinks } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 
@@ -121,16 +129,18 @@ export class CountedWrites {
     const named = by === undefined ? {} : { [movedField(field)]: by };
     const change = changeOf({ ...fieldChange({ [field]: id, ...named }), moves: 1 });
     const counter = ownCounter(table, field);
-    if (counter === undefined) {
-      const elsewhere = { $and: [which, { [field]: { $ne: id } }] };
-      return void (await this.#store.updateMany(table, elsewhere, change));
-    }
+    const link = relationIn(table, field)?.link ?? { field, list: false };
+    const elsewhere = { $and: [which, linksElsewhere(link, id)] };
+    if (counter === undefined) return void (await this.#store.updateMany(table, elsewhere, change));
     await untilUnchanged(table, async () => {
-      const formers = await this.#linkedElsewhere(table, field, which, id);
+      const formers = await this.#linksOf(table, field, elsewhere);
       for (const former of formers) {
-        const parents = [former, id].flatMap((each) => (each === null ? [] : [{ counter, id: each }]));
+        const parents = [former, id]
+          .flatMap((each) => linksIn(each, link))
+          .map((each) => ({ counter, id: each }));
         await this.#counting(parents, async () => {
-          const changed = await this.#store.updateMany(table, { $and: [which, { [field]: former }] }, change);
+          const still = { $and: [which, stillLinks(link, former)] };
+          const changed = await this.#store.updateMany(table, still, change);
           return parents.map((parent) => ({ ...parent, by: parent.id === former ? -changed : changed }));
         });
       }
@@ -221,15 +231,9 @@ export class CountedWrites {
     return this.#store.read(table, [{ $match: which }, { $project: { _id: 1, ...project } }]);
   }
 
-  /** What the chosen records link to instead of `id`; null stands for nothing. */
-  async #linkedElsewhere(
-    table: Table,
-    field: string,
-    which: Document,
-    id: Stored | null,
-  ): Promise<(Stored | null)[]> {
-    const others = { $match: { $and: [which, { [field]: { $ne: id } }] } };
-    const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
+  /** What the chosen records link to; null stands for nothing. */
+  async #linksOf(table: Table, field: string, which: Document): Promise<(Stored | null)[]> {
+    const groups = await this.#store.read(table, [{ $match: which }, { $group: { _id: `$${field}` } }]);
     return groups.map(({ _id }) => (_id === undefined || _id === null ? null : asStored(_id)));
   }
 }
@@ -277,16 +281,20 @@ function ownCounter(table: Table, field: string): Counter | undefined {
   return ownCounters(table).find(({ children }) => children.field === field);
 }
 
-/** The ids in a field; another program may have written null there, or a single id in the place of a list. */
-export function linksIn(value: unknown): Stored[] {
+/**
+ * The ids in a field; another program may have written null there, or a single id in the place of a list.
+ * @param link where it is known to hold one: a list in its place leads nowhere
+ */
+export function linksIn(value: unknown, { list }: Pick<LinkField, "list"> = { list: true }): Stored[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
+  if (Array.isArray(value)) return list ? value.map(asStored) : [];
+  return [asStored(value)];
 }
 
 /** Each once: a list that another program wrote may hold an id twice, or null. */
 function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
   const parents = counters.flatMap((counter) =>
-    linksIn(document[counter.children.field]).map((id) => ({ counter, id })),
+    linksIn(document[counter.children.field], counter.children).map((id) => ({ counter, id })),
   );
   return distinct(parents.filter(({ id }) => (id ?? null) !== null));
 }

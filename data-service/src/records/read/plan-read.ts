@@ -271,8 +271,7 @@ function repeats(keys: readonly Stored[]): boolean {
   return new Set(keys.map(String)).size * CROWD <= keys.length;
 }
 
-/** Another program may have written a list where one key should be. */
+/** A list that another program has written where one key should be leads nowhere. */
 function keysIn(key: unknown): Stored[] {
-  if (key === null || key === undefined) return [];
-  return (Array.isArray(key) ? key : [key]).map(asStored);
+  return key === null || key === undefined || Array.isArray(key) ? [] : [asStored(key)];
 }

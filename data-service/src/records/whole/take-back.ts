@@ -14,6 +14,7 @@ import {
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
 import type { Document } from "../../query/lower/document.js";
+import { linksTo } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
 import {
@@ -171,13 +172,13 @@ async function keepOthers(
   if (others.length === 0) return;
   // They may go on linking to what is kept as well, and to nothing else.
   for (const relation of [...table.relations.values()].filter(takesAlong)) {
-    const { field } = relation.link;
+    const { link } = relation;
     const target = targetOf(catalog, relation);
     const isKeptThere = isKept(target, reach);
     const gone =
       target.id === table.id ? own : isKeptThere ? [] : goingIn(target).flatMap((step) => step.ids);
-    const links = { _id: { $in: others }, [field]: { $in: [...gone] } };
-    await deps.writes.moveLink(table, field, { ...links, ...stateCondition(table, "deleted") }, null);
+    const links = { _id: { $in: others }, ...linksTo(link, gone) };
+    await deps.writes.moveLink(table, link.field, { ...links, ...stateCondition(table, "deleted") }, null);
   }
 }
 
@@ -235,7 +236,7 @@ async function giveBack(
       deps.writes.moveLink(
         table,
         field,
-        { _id: { $in: [...some] }, [field]: { $in: [link, null] }, [movedField(field)]: by },
+        { _id: { $in: [...some] }, ...linksTo(relation.link, [link, null]), [movedField(field)]: by },
         to,
         mover,
       );

@@ -8,6 +8,7 @@ import { getOrMake } from "../../get-or-make.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
+import { linksElsewhere, linksTo, stillLinks } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
 import { formerLinks } from "../body/former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks, JudgedRecords, LinkSet } from "../body/link-set.js";
@@ -65,7 +66,7 @@ export interface MovedRecords {
 
 /** The condition for those of the chosen records that don't link here yet. */
 function gainingIn({ to: { id }, set }: Linking): Document {
-  return { $and: [{ _id: { $in: [...set.ids] } }, { [set.relation.link.field]: { $ne: id } }] };
+  return { $and: [{ _id: { $in: [...set.ids] } }, linksElsewhere(set.relation.link, id)] };
 }
 
 async function linkInLists(deps: Deps, linking: Linking, former: Document): Promise<void> {
@@ -153,7 +154,7 @@ function asNoted(
   moved: readonly Moved[],
   how: keyof JudgedRecords,
 ): Judged[] {
-  const { field } = relation.link;
+  const { link } = relation;
   const conditions = judged === "all" ? undefined : conditionsById(target, judged[how]);
   const alike = new Map<Document, Moved[]>();
   for (const each of moved) {
@@ -164,7 +165,7 @@ function asNoted(
   return [...alike].flatMap(([condition, some]) =>
     groupedByBefore(some).map(({ ids, before, by }) => ({
       ids,
-      condition: allOf([condition, { [field]: before, [movedField(field)]: by }]),
+      condition: allOf([condition, { ...stillLinks(link, before), [movedField(link.field)]: by }]),
     })),
   );
 }
@@ -185,7 +186,7 @@ async function leavingLinks(
 ): Promise<Document> {
   if (set.judged === "all") return formerLinks(deps, id, set);
   const ids = set.judged.leaving.flatMap((each) => each.ids);
-  return { [set.relation.link.field]: id, _id: { $in: ids } };
+  return { ...linksTo(set.relation.link, [id]), _id: { $in: ids } };
 }
 
 /** The most that one condition names: in a journaled table it is sent to the database with each record. */
