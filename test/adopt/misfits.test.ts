@@ -1,9 +1,9 @@
 // What another program may leave in an adopted collection where a single value belongs. MongoDB compares with each member
 // of a list, and knows ids of every kind; none of that may make Portico find, change or delete what it should not.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Collection, type Document, MongoClient } from "mongodb";
+import { Binary, type Collection, type Document, MongoClient, ObjectId, UUID } from "mongodb";
 import type { Row } from "../contract/records/make.js";
-import { type Api, asAdmin, type Query } from "../support/api.js";
+import { type Answer, type Api, asAdmin, type Query, search } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
 let stack: Stack;
@@ -135,5 +135,41 @@ describe("a list where a single link belongs", () => {
     expect(await stored("books", "authorId")).toEqual([undefined, 1, [null]]);
     expect((await admin.patch("/writers/2", { owned: [11, 12] })).status).toBe(200);
     expect(await stored("books", "ownerId")).toEqual([undefined, 2, 2]);
+  });
+});
+
+describe("an id of another kind than those of its table", () => {
+  const oid = (at: number): ObjectId => new ObjectId(at.toString(16).padStart(24, "0"));
+  const uuid = (at: number): UUID => new UUID(`0190163d-8694-739b-aea5-${String(at).padStart(12, "0")}`);
+  const all = { filter: { id: { _is_not_null: true } } };
+  const columns = [{ name: "title", type: "string" }];
+  const titles = (name: string): Promise<unknown[]> => stored(name, "title");
+  const told = ({ status, body }: Answer) => [status, body.meta?.matched, body.meta?.changed];
+
+  /** Ids in their order in the database; every record has its number for a title. */
+  const KINDS: [idType: string, ids: unknown[], changed: unknown[]][] = [
+    ["int", [1.5, 5, "5", oid(5)], [0, "new", 2, 3]],
+    ["objectId", [5, String(oid(1)), "import-17", oid(1), oid(2)], [0, 1, 2, "new", "new"]],
+    ["uuid", [String(uuid(1)), new Binary(uuid(1).buffer, 0), uuid(1)], [0, 1, "new"]],
+    ["string", [5, "", "5", "a/b", oid(5)], [0, "new", "new", "new", 4]],
+    ["mixed", [5, "5", { a: 1 }, oid(5), true], ["new", "new", "new", "new", 4]],
+  ];
+
+  it.each(KINDS)("is left alone by changes and deletes of many: %s", async (idType, ids, changed) => {
+    const name = `ids_${idType.toLowerCase()}`;
+    await leave(
+      name,
+      ids.map((_id, title) => ({ _id, title: String(title) })),
+    );
+    await adopt({ name, idType, columns });
+    expect((await idsOf(`/${name}`)).length).toBe(ids.length);
+    const count = changed.filter((each) => each === "new").length;
+    const dry = await admin.patch(`/${name}`, { title: "new" }, { ...all, dryRun: "true" });
+    expect(told(dry)).toEqual([200, count, 0]);
+    const answer = await admin.patch(`/${name}`, { title: "new" }, all);
+    expect(told(answer)).toEqual([200, count, count]);
+    expect(await titles(name)).toEqual(changed.map(String));
+    expect(told(await admin.delete(`/${name}${search(all)}`))).toEqual([200, count, count]);
+    expect(await titles(name)).toEqual(changed.filter((each) => each !== "new").map(String));
   });
 });

@@ -10,7 +10,9 @@ export type Test =
   | { readonly op: "contains" | "startsWith" | "endsWith"; readonly text: string }
   /** The list holds the value. */
   | { readonly op: "member"; readonly value: Stored }
-  | { readonly op: "isNull" };
+  | { readonly op: "isNull" }
+  /** Of ids: an address can name it. */
+  | { readonly op: "named" };
 
 /** True, false or unknown for every record. */
 export interface Constant {

@@ -8,12 +8,14 @@ import {
   type BoundChild,
   type BoundNode,
   type CountNode,
+  type Predicate,
   type Query,
   type SortKey,
   type Step,
 } from "./ast.js";
 import { bindAggregate } from "./bind-aggregate.js";
 import { bindFilter } from "./bind-filter.js";
+import { conjunction } from "./logic.js";
 import type { Parameters } from "./parameters.js";
 import { notComparable, type Path, refuse, unknownField } from "./refuse.js";
 import { emptyScope, type FieldScope, parseFields } from "./syntax/fields.js";
@@ -48,18 +50,24 @@ interface Scope {
 export function bindQuery(parameters: Parameters, table: Table, view: ReadView, limits: QueryLimits): Query {
   const inFile = parseFormat(parameters.format) !== undefined;
   const scope: Scope = { view, limits, table, depth: 0, inFile };
-  const filter = { view, maxDepth: limits.maxDepth, fromText: parameters.filterFromText };
+  const how = { view, maxDepth: limits.maxDepth, fromText: parameters.filterFromText };
+  const filter =
+    parameters.filter === undefined ? ALWAYS : bindFilter(parameters.filter, table, how, "filter");
   return {
     root: {
       ...bindShape(parameters, scope),
-      filter:
-        parameters.filter === undefined ? ALWAYS : bindFilter(parameters.filter, table, filter, "filter"),
+      filter: parameters.named === true ? conjunction([filter, isNamed(table)]) : filter,
       sort: bindSort(parameters.sort, scope, "sort"),
       ...parsePaging(parameters, (name) => name, limits.maxLimit),
     },
     meta: parseMeta(parameters.meta),
     aggregate: bindAggregate(parameters.aggregate, table, view),
   };
+}
+
+/** Our own tables have no other ids. */
+function isNamed({ isAdopted, idColumn }: Table): Predicate {
+  return isAdopted === true ? { kind: "test", column: idColumn, test: { op: "named" } } : ALWAYS;
 }
 
 /** Binds only `fields` and `deep`: the shape of one record. */

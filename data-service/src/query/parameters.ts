@@ -43,6 +43,8 @@ export interface Parameters {
   readonly format?: Json;
   /** See records/read/asked-rows. */
   readonly deleted?: Json;
+  /** Not from the client: only records whose ids an address can name. */
+  readonly named?: true;
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];

@@ -44,11 +44,16 @@ export function requireSameTable(now: Table, began: Table): void {
  * @throws AppError 404
  */
 export function parseId(table: Table, text: string): Stored {
-  const row = COLUMN_TYPES[table.idColumn.type];
-  const json = row.fromText(text);
-  const id = json === undefined ? undefined : row.parse(json, []);
+  const id = idFrom(table, text);
   if (id === undefined) throw recordNotFound(table);
   return id;
+}
+
+/** The same; undefined for a text that can't be an id. */
+export function idFrom({ idColumn }: Table, text: string): Stored | undefined {
+  const row = COLUMN_TYPES[idColumn.type];
+  const json = row.fromText(text);
+  return json === undefined ? undefined : row.parse(json, []);
 }
 
 /** The same refusal for ids that do not exist and records the caller may not see. */

@@ -21,6 +21,7 @@ import {
 } from "./document.js";
 import { joinStage } from "./join.js";
 import { linksTo, mayBeMisfit, onlyLinks } from "./links.js";
+import { namedId } from "./named-id.js";
 
 /** The result of lowering a predicate: stages that join, and the condition that reads what they joined. */
 export interface Lowered {
@@ -137,6 +138,8 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
       return wanted ? { $gt: test.value } : { $lte: test.value };
     case "gte":
       return wanted ? { $gte: test.value } : { $lt: test.value };
+    case "named":
+      return wanted ? namedId(column.type) : { $not: namedId(column.type) };
     case "isNull":
       if (column.type === "json") return wanted ? { $not: ANY_JSON } : ANY_JSON;
       // An index can serve the first condition.

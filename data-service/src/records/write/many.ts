@@ -15,7 +15,7 @@ import { refuse } from "../../query/refuse.js";
 import type { WriteMode } from "../body/check-body.js";
 import { nestedIn } from "../body/nested.js";
 import { checkRemove, remove } from "../delete/remove.js";
-import { findTable, parseId, requireSameTable } from "../find-table.js";
+import { findTable, idFrom, parseId, requireSameTable } from "../find-table.js";
 import { list } from "../read/list.js";
 import { listQuery, queryIn, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
@@ -170,9 +170,10 @@ async function forEach(
   { atOnce, mostMatched }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
-  const matching = { ...parameters, fields: "id" };
-  const query = await listQuery(deps, principal, table, matching);
+  const query = await listQuery(deps, principal, table, { ...parameters, fields: "id" });
   requireSaying(query, words);
+  // Each record is changed by its id, so that those which none can name are left alone.
+  const matching = { ...parameters, fields: "id", named: true } as const;
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const stored = (id: string) => parseId(query.root.table, id);
   const queryNow = (standing: Standing): AuthorizedQuery => {
@@ -186,7 +187,7 @@ async function forEach(
     sort: "id",
     limit: mostMatched === undefined ? "0" : String(mostMatched + 1),
   });
-  const some = batches(records, atOnce);
+  const some = batches(records, query.root.table, atOnce);
   const found = mostMatched === undefined ? some : await allOf(some, mostMatched);
   let [matched, changed] = [0, 0];
   try {
@@ -216,9 +217,17 @@ async function count(
   return Number(meta?.filterCount);
 }
 
-async function* batches(records: AsyncIterable<readonly Json[]>, atOnce: number): AsyncGenerator<string[]> {
+/** The ids, so many at a time. In an adopted collection the text of one may be that of nothing which can be asked for. */
+async function* batches(
+  records: AsyncIterable<readonly Json[]>,
+  table: Table,
+  atOnce: number,
+): AsyncGenerator<string[]> {
   for await (const some of records) {
-    const ids = some.filter(isObject).map(({ id }) => String(id));
+    const ids = some
+      .filter(isObject)
+      .map(({ id }) => String(id))
+      .filter((id) => idFrom(table, id) !== undefined);
     for (let at = 0; at < ids.length; at += atOnce) yield ids.slice(at, at + atOnce);
   }
 }
