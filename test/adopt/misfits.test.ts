@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { Binary, type Collection, type Document, MongoClient, ObjectId, UUID } from "mongodb";
 import type { Row } from "../contract/records/make.js";
-import { type Answer, type Api, asAdmin, type Query, search } from "../support/api.js";
+import { type Answer, type Api, apiOf, asAdmin, type Query, search } from "../support/api.js";
+import { CHANGES, openEvents } from "../support/event-source.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 let stack: Stack;
 let client: MongoClient;
@@ -171,5 +173,77 @@ describe("an id of another kind than those of its table", () => {
     expect(await titles(name)).toEqual(changed.map(String));
     expect(told(await admin.delete(`/${name}${search(all)}`))).toEqual([200, count, count]);
     expect(await titles(name)).toEqual(changed.filter((each) => each !== "new").map(String));
+  });
+});
+
+describe("a list where a single value belongs", () => {
+  const columns = [
+    { name: "text", type: "string" },
+    { name: "number", type: "int" },
+    { name: "kind", type: "enum", options: { values: ["a", "b"] } },
+    { name: "at", type: "datetime" },
+  ];
+  const time = (day: number): Date => new Date(Date.UTC(2024, 0, day));
+  const lists = { text: ["5", "abc"], number: [4, 9], kind: ["a", "b"], at: [time(1), time(9)] };
+  const nulls = { text: [null], number: [null, 5], kind: [null], at: [null] };
+
+  beforeAll(async () => {
+    await leave("values", [{ _id: 1, text: "5", number: 5, kind: "a", at: time(5) }, { _id: 2 }]);
+    await adopt({ name: "values", idType: "int", changes: true, columns });
+  });
+  beforeEach(async () => {
+    await leave("values", [
+      { _id: 1, text: "5", number: 5, kind: "a", at: time(5) },
+      { _id: 2 },
+      { _id: 3, ...lists },
+      { _id: 4, ...nulls },
+    ]);
+  });
+
+  it.each<[string, object, found: number[], others: number[]]>([
+    ["is equal", { text: "5" }, [1], []],
+    ["is different", { text: { _neq: "x" } }, [1], []],
+    ["is one of some", { number: { _in: [4, 5] } }, [1], []],
+    ["is none of some", { number: { _not_in: [1, 2] } }, [1], []],
+    ["lies between two", { number: { _between: [5, 6] } }, [1], []],
+    ["is greater", { number: { _gt: 4 } }, [1], []],
+    ["is not less", { at: { _gte: "2024-01-05T00:00:00Z" } }, [1], []],
+    ["is an option", { kind: { _eq: "a" } }, [1], []],
+    ["begins with a text", { text: { _starts_with: "5" } }, [1], []],
+    ["contains a text that others do not", { text: { _contains: "bc" } }, [], [1]],
+    ["is null", { text: null, number: null, kind: null, at: { _is_null: true } }, [2], [1, 3, 4]],
+    ["is there", { text: { _neq: null }, at: { _is_not_null: true } }, [1, 3, 4], [2]],
+  ])(
+    "is found neither by what %s nor by the opposite, unless it asks for null",
+    async (_what, filter, found, others) => {
+      expect(await idsOf("/values", { filter })).toEqual(found);
+      expect(await idsOf("/values", { filter: { _not: filter } })).toEqual(others);
+      expect((await admin.get("/values", { filter, meta: "filterCount" })).body.meta).toEqual({
+        filterCount: found.length,
+      });
+    },
+  );
+
+  it("is not changed or deleted by what asks for one of its members", async () => {
+    const filter = { number: { _in: [4, 5, 9] } };
+    expect((await admin.patch("/values", { text: "new" }, { filter })).body.meta.changed).toBe(1);
+    expect(await stored("values", "text")).toEqual(["new", undefined, lists.text, [null]]);
+    expect((await admin.delete(`/values${search({ filter })}`)).body.meta.changed).toBe(1);
+    expect(await stored("values", "number")).toEqual([undefined, lists.number, [null, 5]]);
+  });
+
+  it("keeps its record out of rules and of live changes that ask for one of its members", async () => {
+    const rule = { role: null, table: "values", action: "read", filter: { kind: "a" } };
+    expect((await admin.post("/svc_permission", rule)).status).toBe(201);
+    const anyone = apiOf(`${stack.appUrl}/api`);
+    expect((await anyone.get("/values", { sort: "id", fields: "id" })).body.data).toEqual([{ id: 1 }]);
+    const url = `${stack.appUrl}/api/values/changes${search({ fields: "id" })}`;
+    const source = await openEvents(url, {});
+    for (const id of [3, 1])
+      expect((await admin.patch(`/values/${id}`, { text: "changed" })).status).toBe(200);
+    const changes = () => source.told.filter(({ event }) => CHANGES.includes(event));
+    await until(changes, (told) => told.length > 0);
+    source.close();
+    expect(changes().map(({ data: { id } }) => id)).toEqual([1]);
   });
 });

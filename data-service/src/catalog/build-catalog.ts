@@ -77,7 +77,10 @@ function buildTable(
 ): Table {
   const { fields } = definition.storage;
   const idColumn = generatedColumn("id", "_id", definition.idType);
-  const time = (name: string): Column => generatedColumn(name, fields[name] ?? name, "datetime");
+  const time = (name: string): Column => ({
+    ...generatedColumn(name, fields[name] ?? name, "datetime"),
+    ...adoptedBy(definition),
+  });
   const [createdAt, updatedAt] = [time("createdAt"), time("updatedAt")];
   const deletedAt: Column | undefined =
     definition.softDelete === true
@@ -155,6 +158,7 @@ function buildColumn(table: TableDefinition, column: ColumnDefinition, secrets: 
     rules: buildRules(column.type, rules ?? {}),
     generated: false,
     secret: secrets.includes(column.name),
+    ...adoptedBy(table),
     indexed:
       column.unique || table.indexes.some(([first]) => first === column.name || first === `-${column.name}`),
   };

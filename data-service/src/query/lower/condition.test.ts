@@ -2,6 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { BSONRegExp } from "bson";
+import { buildCatalog } from "../../catalog/build-catalog.js";
+import { bareColumn, bareRelation, bareTable } from "../../catalog/definition-fixture.js";
 import type { AuthorizedPredicate, Predicate } from "../ast.js";
 import { authorizePredicate, authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
@@ -233,5 +235,63 @@ describe("a join fetches the one record that decides", () => {
       toAuthor({ born: { $gt: 0 } }),
       { $match: { __1: { $ne: [] } } },
     ]);
+  });
+});
+
+describe("in an adopted table, a list where one value or link belongs satisfies nothing", () => {
+  const relations = [bareRelation("home", "houses", { inverse: "cats" })];
+  const adopted = buildCatalog(
+    1,
+    [
+      bareTable("houses", { idType: "int" }),
+      bareTable("cats", {
+        columns: [bareColumn("name")],
+        relations,
+        storage: { collection: "cats", fields: { name: "name", home: "homeId" }, adopted: true },
+      }),
+    ],
+    [],
+  );
+  const stagesIn = (of: string, filter: Json): Stage[] => {
+    const [found, view] = [adopted.tables.get(of), viewOf({ kind: "always" }, adopted)];
+    if (found === undefined) throw new Error(of);
+    const limits = { maxDepth: 7, maxLimit: undefined };
+    const query = authorizeRead(bindQuery({ filter, filterFromText: false }, found, view, limits), view);
+    return matchStages([query.root.filter], new Names());
+  };
+  const noList = { $not: { $type: "array" } };
+
+  it.each<[filter: Json, whenTrue: Document, whenFalse: Document]>([
+    [
+      { name: "Tom" },
+      { $and: [{ name: { $eq: "Tom" } }, { name: noList }] },
+      { $and: [{ name: { $nin: ["Tom", null] } }, { name: noList }] },
+    ],
+    [
+      { home: 5 },
+      { $and: [{ homeId: { $eq: 5 } }, { homeId: noList }] },
+      { $and: [{ homeId: { $nin: [5, null] } }, { homeId: noList }] },
+    ],
+    [
+      { home: { _is_not_null: true } },
+      { homeId: { $ne: null, ...noList } },
+      { $or: [{ homeId: { $eq: null } }, { homeId: { $type: "array" } }] },
+    ],
+  ])("%j", (filter, whenTrue, whenFalse) => {
+    expect(stagesIn("cats", filter)).toEqual(match(whenTrue));
+    expect(stagesIn("cats", { _not: filter })).toEqual(match(whenFalse));
+  });
+
+  it("is no key of a join, on either side", () => {
+    const isLink = { $match: { $expr: { $not: [{ $isArray: "$$link" }] } } };
+    expect(stagesIn("cats", { home: { createdAt: null } })[0]?.$lookup).toMatchObject({
+      localField: "homeId",
+      let: { link: "$homeId" },
+      pipeline: [isLink, { $match: { createdAt: { $eq: null } } }, { $limit: 1 }, { $project: { _id: 1 } }],
+    });
+    expect(stagesIn("houses", { cats: { _is_not_null: true } })[0]?.$lookup).toMatchObject({
+      foreignField: "homeId",
+      pipeline: [{ $match: { homeId: noList } }, { $limit: 1 }, { $project: { _id: 1 } }],
+    });
   });
 });

@@ -5,7 +5,7 @@
 // neither form.
 import { BSONRegExp } from "bson";
 import type { Column, LinkField } from "../../catalog/catalog.js";
-import type { AuthorizedPredicate, Candidates, Keyed, Test } from "../ast.js";
+import type { AuthorizedPredicate, Candidates, Keyed, Test, Tested } from "../ast.js";
 import {
   allOf,
   anyOf,
@@ -88,7 +88,7 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
       };
     }
     case "test":
-      return plain({ [predicate.column.field]: lowerTest(predicate.test, predicate.column, wanted) });
+      return plain(lowerTested(predicate, wanted));
     case "candidates":
       // "Not a candidate" decides nothing: the test beside it decides what is false.
       return plain(wanted ? lowerCandidates(predicate) : MATCH_NONE);
@@ -121,6 +121,21 @@ function plain(condition: Document): Lowered {
 /** Anything but null. `$eq: null` would also find a list that contains a null, and `$ne: null` would miss it. */
 const ANY_JSON: Document = { $type: ["array", ...SINGLE_TYPES] };
 
+/**
+ * MongoDB compares with each member of a list. A list that another program has left in the place of a value is neither equal
+ * to one nor different from it: all that is known of it is that it is there.
+ */
+function lowerTested({ test, column }: Tested, wanted: boolean): Document {
+  const tested = { [column.field]: lowerTest(test, column, wanted) };
+  const isAlone = test.op === "isNull" || !mayHoldList(column);
+  return isAlone ? tested : allOf([tested, { [column.field]: NO_LIST }]);
+}
+
+/** May there be a list that the column's type knows nothing of? */
+function mayHoldList({ isAdopted, type }: Column): boolean {
+  return isAdopted === true && type !== "json" && type !== "enumList";
+}
+
 /** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
 function lowerTest(test: Test, column: Column, wanted: boolean): Value {
   switch (test.op) {
@@ -143,7 +158,8 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
     case "isNull":
       if (column.type === "json") return wanted ? { $not: ANY_JSON } : ANY_JSON;
       // An index can serve the first condition.
-      if (column.type === "enumList") return wanted ? { $eq: null, $not: ANY_JSON } : ANY_JSON;
+      if (column.type === "enumList" || mayHoldList(column))
+        return wanted ? { $eq: null, $not: ANY_JSON } : ANY_JSON;
       return wanted ? { $eq: null } : { $ne: null };
     default: {
       const pattern = literalPattern(test.op, test.text);
