@@ -44,6 +44,16 @@ export function unavailable(message: string, retryAfterSeconds: number, cause?: 
   return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });
 }
 
+/** A refusal of a write that may have been done all the same: whoever would send it again is warned. @param why what is not known */
+export function uncertain(
+  code: ErrorCode,
+  why: string,
+  { headers, cause }: Pick<Refusal, "headers" | "cause"> = {},
+): AppError {
+  const message = `${why} Look whether it was done before you send it again.`;
+  return new AppError(code, { message, details: { uncertain: true }, ...(headers && { headers }), cause });
+}
+
 /** A refusal with a 4xx: nothing that was asked for has been done. After any other error nobody knows how much was. */
 export function isClientError(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500;

@@ -563,14 +563,14 @@ describe("a data service that misbehaves", () => {
     for (const method of ["POST", "DELETE", "GET", "QUERY"]) {
       upstream.on(`${method} /dies`, (_arrived, response) => response.destroy());
       upstream.on(`${method} /hangs`, () => {});
-      upstream.on(`${method} /fronted`, html(502));
+      for (const status of [403, 502, 503]) upstream.on(`${method} /fronted/${status}`, html(status));
     }
     const told = async (path: string, init: RequestInit) => {
       const response = await impatient.call(path, init);
       const { message, error } = await readError(response);
       return [response.status, error.details, message];
     };
-    const warned = "Whether this was done is not known; look before you send it again.";
+    const warned = "Look whether it was done before you send it again.";
     const json = { "Content-Type": "application/json" };
     const writes: RequestInit[] = [{ method: "POST", body: "{}", headers: json }, { method: "DELETE" }];
     for (const write of writes) {
@@ -582,10 +582,16 @@ describe("a data service that misbehaves", () => {
         ...[504, { uncertain: true }],
         `The data service did not answer in time. ${warned}`,
       ]);
-      expect(await told("/api/fronted", write)).toEqual([
+      expect(await told("/api/fronted/502", write)).toEqual([
         ...[502, { uncertain: true }],
         `The data service gave no valid answer. ${warned}`,
       ]);
+      expect(await told("/api/fronted/503", write)).toEqual([
+        ...[503, { uncertain: true }],
+        `The service is not available at this moment. ${warned}`,
+      ]);
+      // Refused on the way, and never handed over.
+      expect((await told("/api/fronted/403", write)).slice(0, 2)).toEqual([502, undefined]);
     }
     const override = { ...json, "X-HTTP-Method-Override": "QUERY" };
     const reads: RequestInit[] = [{}, { method: "POST", body: "{}", headers: override }];

@@ -197,6 +197,17 @@ describe("a fresh-looking access cookie that the data service believes no more",
       believeOthers(line, { "Cache-Control": "public, max-age=60", Vary: "Accept" });
   });
 
+  it("was refused with whatever was asked: nothing may have been done where the refresh then fails", async () => {
+    rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => response.destroy());
+    for (const [method, path] of [
+      ["DELETE", "/posts/1"],
+      ["POST", "/posts"],
+    ] as const) {
+      const response = await send(method, path, { "Content-Type": "application/json" }, "{}");
+      expect([response.status, (await readError(response)).error.details]).toEqual([502, undefined]);
+    }
+  });
+
   it.each([
     ["GET", "/posts"],
     ["HEAD", "/posts"],

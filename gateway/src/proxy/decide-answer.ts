@@ -36,16 +36,18 @@ function isJson(headers: IncomingHttpHeaders): boolean {
   return headers["content-type"]?.startsWith("application/json") === true;
 }
 
+export const NO_VALID_ANSWER = "The data service gave no valid answer.";
+
 /** What the client is told instead of such an error. */
 export function foreignError({ statusCode, headers }: AnswerHead): AppError {
   const cause = new Error(`Something in front of the data service answered with the status ${statusCode}.`);
   if (statusCode === 429 || statusCode === 503) {
     const seconds = Number(headers["retry-after"]);
     const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
-    return unavailable("The service is not available at this moment; try again.", wait, cause);
+    return unavailable("The service is not available at this moment.", wait, cause);
   }
   const code = statusCode === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
-  return new AppError(code, { message: "The data service gave no valid answer.", cause });
+  return new AppError(code, { message: NO_VALID_ANSWER, cause });
 }
 
 /**

@@ -1,15 +1,16 @@
 // One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Writable } from "node:stream";
-import { AppError, isClientError } from "@portico/shared/app-error";
+import { AppError, isClientError, uncertain } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
-import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
+import type { ErrorCode } from "@portico/shared/error-codes";
 import { hasBody } from "@portico/shared/has-body";
 import { isQueryByPost } from "@portico/shared/method-override";
 import { isSafe } from "@portico/shared/safe-methods";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
+import { NO_VALID_ANSWER } from "./decide-answer.js";
 import type { FileRequest } from "./recent-files.js";
 import { clientResponseHeaders } from "./response-headers.js";
 
@@ -80,6 +81,8 @@ export class Exchange {
   }
 
   async renew(): Promise<void> {
+    // What was sent has been refused, whatever comes of the new token.
+    this.#isConnected = false;
     const renew = this.#renew;
     this.#renew = undefined;
     await renew?.();
@@ -99,9 +102,11 @@ export class Exchange {
   sending(upstream: ClientRequest): void {
     this.#upstream = upstream;
     this.#isConnected = false;
+    // Over TLS nothing is handed over before both know each other.
+    const ready = upstream.protocol === "https:" ? "secureConnect" : "connect";
     if (upstream.socket?.connecting === true) {
       this.#failAfter(this.#limits.connectTimeoutMs, () => new AppError("BAD_GATEWAY"));
-      upstream.socket.once("connect", () => this.#connected());
+      upstream.socket.once(ready, () => this.#connected());
     } else this.#connected();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
@@ -122,7 +127,8 @@ export class Exchange {
     const status = answer.statusCode ?? 0;
     if (this.#settled || !isForwardable(status)) {
       answer.destroy();
-      this.fail(new Error(`The data service answered with the status ${status}.`));
+      const cause = new Error(`The data service answered with the status ${status}.`);
+      this.fail(new AppError("BAD_GATEWAY", { message: NO_VALID_ANSWER, cause }));
       return;
     }
     // The client set no condition, so a 304 answers ours: the file is the one that we know.
@@ -147,8 +153,11 @@ export class Exchange {
     }
   }
 
-  /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
-  fail(cause: unknown): void {
+  /**
+   * Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only.
+   * @param isLost whether it stands for an answer of the data service that did not come
+   */
+  fail(cause: unknown, isLost = isLostAnswer(cause)): void {
     if (this.#settled) return;
     // A refusal that is the client's fault says nothing about the data service.
     this.#settle(isClientError(cause) ? "cut off" : "failed");
@@ -156,7 +165,9 @@ export class Exchange {
     if (this.#response.destroyed) return;
     this.#dropBody();
     const error = cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause });
-    this.#next(this.#mayBeDone && LOST_ANSWERS.includes(error.code) ? uncertain(error) : error);
+    const why = cause instanceof AppError ? cause.message : "The connection to the data service broke.";
+    const isUncertain = isLost && this.#mayBeDone;
+    this.#next(isUncertain ? uncertain(error.code, why, { headers: error.headers, cause }) : error);
   }
 
   /** Whether the data service may have done what was asked for: a write that it has got, or the beginning of a lasting one. */
@@ -240,13 +251,8 @@ export class Exchange {
 /** Refusals that stand for an answer which did not come. */
 const LOST_ANSWERS: readonly ErrorCode[] = ["BAD_GATEWAY", "QUERY_TIMEOUT"];
 
-/** Says that a write may have been done all the same: whoever would send it again is warned. */
-function uncertain(cause: AppError): AppError {
-  const { code, headers, messages } = cause;
-  const why =
-    messages === ERROR_CODES.BAD_GATEWAY.text ? "The connection to the data service broke." : messages;
-  const message = `${why} Whether this was done is not known; look before you send it again.`;
-  return new AppError(code, { message, headers, cause, details: { uncertain: true } });
+function isLostAnswer(cause: unknown): boolean {
+  return !(cause instanceof AppError) || LOST_ANSWERS.includes(cause.code);
 }
 
 /**

@@ -163,7 +163,8 @@ class Forwarder {
     }
     if (decision === "refuse") {
       answer.destroy();
-      return exchange.fail(foreignError(answer));
+      // With less than 500 it was refused on the way; with more, the data service may have been asked.
+      return exchange.fail(foreignError(answer), (answer.statusCode ?? 0) >= 500);
     }
     exchange.answered(answer);
   }

@@ -61,8 +61,7 @@ export async function loadSession(
         renewal === "borrow"
           ? borrowSession(deps, decision, received)
           : renewSession(deps, decision, received, response);
-      const { until } = decision;
-      return until === undefined ? renewed : renewed.catch(ifLater(() => usedSession(deps, until)));
+      return renewed.catch((error: unknown) => unlessPutOff(deps, decision.until, error));
     }
     case "reject":
       throw severalHeaders();
@@ -73,15 +72,20 @@ function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...rene
   return cookieSession(accessToken, origin ?? appUrl, renewable);
 }
 
-/** Does otherwise where the data service puts a refresh off: nobody has asked for one yet, as the token is still valid. */
-function ifLater<Result>(act: () => Result): (error: unknown) => Result {
-  return (error) => {
-    if (error instanceof AppError && PUT_OFF.includes(error.code)) return act();
-    throw error;
-  };
-}
-
+/** Refusals of a refresh that can be made later as well. */
 const PUT_OFF: readonly ErrorCode[] = ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"];
+
+/**
+ * While a token is valid, nobody but the gateway has asked for its refresh.
+ * @returns the session with the token that it has
+ * @throws the error where that is no longer valid, or the refresh is not just put off
+ */
+function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unknown): Session {
+  const isPutOff = error instanceof AppError && PUT_OFF.includes(error.code);
+  const expiresAtMs = (until && readAccessClaims(until.accessToken)?.expiresAtMs) ?? 0;
+  if (until === undefined || !isPutOff || expiresAtMs <= deps.clock.now().getTime()) throw error;
+  return usedSession(deps, until);
+}
 
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears

@@ -1,12 +1,11 @@
 // Writes of which nobody knows whether they were done, and the refusal that says so.
-import { AppError, unavailable } from "@portico/shared/app-error";
+import { AppError, uncertain as mayBeDone, unavailable } from "@portico/shared/app-error";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 
 /** Whoever would send it again is warned: it may have been done. */
 export function uncertain(cause: unknown): AppError {
   const { code, headers } = unavailable("", 2);
-  const message = "The database did not say whether this was written; check before you send it again.";
-  return new AppError(code, { message, headers, cause, details: { uncertain: true } });
+  return mayBeDone(code, "The database did not say whether this was written.", { headers, cause });
 }
 
 /**
