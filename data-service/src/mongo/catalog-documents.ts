@@ -76,14 +76,24 @@ export interface CatalogCollections {
   readonly tables: Collection<TableDocument>;
   readonly making: Collection<MakingDocument>;
   readonly versions: Collection<VersionDocument>;
+  /** The same, to learn from. */
+  readonly told: Collection<VersionDocument>;
   readonly changes: Collection<ChangeDocument>;
 }
 
-export function catalogCollections(db: Db, systemTablePrefix: string): CatalogCollections {
+/** @param isCluster whether a write that was seen may be rolled back */
+export function catalogCollections(
+  db: Db,
+  systemTablePrefix: string,
+  isCluster: boolean,
+): CatalogCollections {
+  // A number that is rolled back is given again, to another change; whoever had seen it would not look at that one.
+  const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
   return {
     tables: db.collection<TableDocument>(systemTableNames(systemTablePrefix).tables),
     making: db.collection<MakingDocument>("_making"),
     versions: db.collection<VersionDocument>("_versions"),
+    told: db.collection<VersionDocument>("_versions", safe),
     changes: db.collection<ChangeDocument>("_changes"),
   };
 }

@@ -147,3 +147,21 @@ describe("a change that an earlier version has published", () => {
     expect(await store.state()).toMatchObject({ version: 8, change: noted });
   });
 });
+
+describe("the number of a cluster's catalog", () => {
+  it("is learned where it can't be rolled back any more: it would be given again, to another change", async () => {
+    const monitored = await openTestDatabase({ monitorCommands: true });
+    try {
+      const asked: unknown[] = [];
+      monitored.db.client.on("commandStarted", ({ commandName, command }) => {
+        if (commandName === "find" && command.find === "_versions") asked.push(command.readConcern);
+      });
+      const cluster = makeCatalogStore(monitored.db, "svc_", true);
+      await cluster.state();
+      await cluster.load();
+      expect(asked).toEqual([{ level: "majority" }, { level: "majority" }]);
+    } finally {
+      await monitored.close();
+    }
+  });
+});

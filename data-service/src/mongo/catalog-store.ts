@@ -74,12 +74,12 @@ export interface CatalogStore {
   reportLost(change: string, end: Pick<ChangeProgress, "finishedAt" | "problem">): Promise<void>;
 }
 
-export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStore {
-  const collections = catalogCollections(db, systemTablePrefix);
-  const { tables, making, versions } = collections;
+export function makeCatalogStore(db: Db, systemTablePrefix: string, isCluster = false): CatalogStore {
+  const collections = catalogCollections(db, systemTablePrefix, isCluster);
+  const { tables, making, versions, told } = collections;
   return {
     async state() {
-      const state = await versions.findOne({ _id: "catalog" });
+      const state = await told.findOne({ _id: "catalog" });
       const { version = 0, changing = [], change } = state ?? {};
       if (change === undefined) return { version, changing };
       return { version, changing, change: { id: change.id.toHexString(), isFollowed: change.isFollowed } };

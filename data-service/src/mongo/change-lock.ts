@@ -37,8 +37,8 @@ export interface ChangeLock {
   release(holder: Holder): Promise<void>;
 }
 
-export function makeChangeLock(db: Db, systemTablePrefix: string): ChangeLock {
-  const collections = catalogCollections(db, systemTablePrefix);
+export function makeChangeLock(db: Db, systemTablePrefix: string, isCluster = false): ChangeLock {
+  const collections = catalogCollections(db, systemTablePrefix, isCluster);
   const { versions } = collections;
   const rules = systemTableNames(systemTablePrefix).permissions;
   const isHeld = async (holder: Holder): Promise<boolean> =>

@@ -99,13 +99,21 @@ function closingAddress(store: Store, address: OpenAddress): Store {
   };
 }
 
+/**
+ * How long a write waits for the other members of a set: as long as a query may take. After it nobody knows whether it stays.
+ * Without a limit, writes that wait would take all connections from the reads.
+ */
+const CONFIRMED_WITHIN_MS = 15_000;
+
 /** What correctness depends on, for the server that gave this answer to `hello`. */
 export function promises(hello: Document): DbOptions {
   return {
     // An answered write is on disk, on most members. A standalone server is asked with `w: 1`: for "majority" it relies on
     // replication, which it hasn't got, to bring writes to disk, and the embedded engine then loses answered writes to kill
     // -9.
-    writeConcern: { w: isCluster(hello) ? "majority" : 1, journal: true },
+    writeConcern: isCluster(hello)
+      ? { w: "majority", journal: true, wtimeoutMS: CONFIRMED_WITHIN_MS }
+      : { w: 1, journal: true },
     // A token or a rule that was just changed must be seen by the next read.
     readPreference: "primary",
   };

@@ -1,7 +1,10 @@
 // Which data services run on this database, and which version of the schema each of them uses: `_instances`.
 import type { Db } from "mongodb";
 
-/** An instance that has been silent for this long is gone, and does nothing more without asking first. */
+/**
+ * An instance that has been silent for this long is gone, or cut off from the database, and does nothing more without asking
+ * first.
+ */
 export const INSTANCE_LEASE_MS = 5_000;
 
 interface InstanceDocument {

@@ -5,8 +5,8 @@ import type { CatalogCollections, TableDocument } from "./catalog-documents.js";
 
 /** Everybody may do it, and doing it twice changes nothing. */
 export async function settle(collections: CatalogCollections): Promise<void> {
-  const { versions, making } = collections;
-  const state = await versions.findOne({ _id: "catalog" });
+  const { versions, told, making } = collections;
+  const state = await told.findOne({ _id: "catalog" });
   if (state?.latest === undefined) return;
   const { latest, version } = state;
   if ("change" in latest) {

@@ -44,7 +44,7 @@ describe("the name of a database", () => {
     },
   );
 
-  it.each(["admin", "config", "local"])("is none of MongoDB's own: %s", (name) => {
+  it.each(["admin", "config", "local", "Admin"])("is none of MongoDB's own: %s", (name) => {
     expect(() => parseStoreAddress(`mongodb://u:p@h/${name}`)).toThrow(/not MongoDB's "\w+".*authSource=/);
   });
 

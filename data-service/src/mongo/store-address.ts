@@ -16,6 +16,8 @@ const NO_DATABASE = /[/\\. "$*<>:|?\0]/;
 const MOST_DATABASE_BYTES = 63;
 /** MongoDB's own. `/admin` is often meant for where the user is known. */
 const OWN_DATABASES = ["admin", "config", "local"];
+/** The password ends after the first slash, so that what follows is no name. */
+const SLASH_BEFORE_HOST = /^mongodb(?:\+srv)?:\/\/[^/?]*\/[^?]*@/;
 const HOST = /^(?:\[[^\]]*\]|[^:[\]#]*)(?::\d{1,5})?$/;
 
 /**
@@ -41,7 +43,8 @@ export function parseStoreAddress(mongodbUrl: string): StoreAddress {
 /** The driver would take part of a password that is not encoded for a host, and quote it. */
 function serverAddress(url: string): StoreAddress {
   const hosts = SERVER.exec(url)?.[1]?.split(",") ?? [];
-  if (hosts.length === 0 || !hosts.every((host) => HOST.test(host))) {
+  const isHosts = hosts.length > 0 && hosts.every((host) => HOST.test(host));
+  if (!isHosts || SLASH_BEFORE_HOST.test(url)) {
     throw new ConfigError([
       "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode @ : / in user and password, as %40 %3A %2F.",
     ]);
@@ -65,7 +68,8 @@ function databaseOf(url: string): string {
 
 /** @throws ConfigError for a name that no database of ours can have */
 function checked(database: string): string {
-  if (OWN_DATABASES.includes(database))
+  // Names that differ in their case alone can't stand beside each other.
+  if (OWN_DATABASES.includes(database.toLowerCase()))
     throw new ConfigError([
       `MONGODB_URL must name a database of its own, not MongoDB's "${database}"; where users are known is ?authSource={database}.`,
     ]);

@@ -160,10 +160,11 @@ type TableParts = SchemaDeps &
   Pick<RecordDeps, "gate">;
 
 /** Tables as they are defined, and who else works with them. */
-function tableParts({ config, store: { db }, metrics, logger, requireSpace }: RecordSources): TableParts {
+function tableParts({ config, store, metrics, logger, requireSpace }: RecordSources): TableParts {
+  const { db, cluster } = store;
   const { systemTablePrefix } = config;
   const known = systemTables(systemTablePrefix);
-  const catalogStore = makeCatalogStore(db, systemTablePrefix);
+  const catalogStore = makeCatalogStore(db, systemTablePrefix, cluster);
   const note = metrics.cache("catalog");
   const catalogs = new CurrentCatalog(catalogStore, known, clock, (kind) => note[kind]());
   const gate = new WriteGate(catalogs);
@@ -173,7 +174,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireSpace }: Re
     systemTables: known,
     systemTablePrefix,
     catalogStore,
-    changeLock: makeChangeLock(db, systemTablePrefix),
+    changeLock: makeChangeLock(db, systemTablePrefix, cluster),
     catalogs,
     gate,
     instances,
