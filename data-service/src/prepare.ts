@@ -67,8 +67,8 @@ export async function prepareTables(deps: Deps): Promise<void> {
     deps.records.deletes.notes.ensureIndexes(),
   ]);
   await repairCounts(records, { alone: isEmbedded(config) });
-  await repairJournal(records, { alone: isEmbedded(config) });
   await joinInstances(records, isEmbedded(config));
+  await repairJournal(records, { alone: isEmbedded(config) });
   await finishInterrupted(records);
   await shardTables(records);
   // Where others may be at work, start-data-service.ts does this from time to time instead.

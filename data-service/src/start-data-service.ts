@@ -104,8 +104,10 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
       "counts were not repaired",
       oneAtATime(() => repairCounts(records, { alone: false })),
     ),
-    repeat(JOURNAL_REPAIR_EVERY_MS, "the journal was not repaired", () =>
-      repairJournal(records, { alone: false }),
+    repeat(
+      JOURNAL_REPAIR_EVERY_MS,
+      "the journal was not repaired",
+      oneAtATime(() => repairJournal(records, { alone: false })),
     ),
     repeat(
       UNFINISHED_REPAIR_EVERY_MS,

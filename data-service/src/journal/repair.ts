@@ -6,25 +6,32 @@ import { tablesById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { isDead, type Onlooker } from "../schema/dead-instances.js";
+import type { WriteGate } from "../schema/write-gate.js";
 import type { Journal } from "./journal.js";
 
 export interface JournalRepairDeps {
   readonly journal: Pick<Journal, "repair">;
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
+  readonly gate: Pick<WriteGate, "run">;
   readonly instances: Pick<InstanceStore, "lives">;
   readonly presence: { readonly id: string };
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** @param alone see `Onlooker` */
+/**
+ * A change of a table waits for it: what it has read may be what the change takes out of the history.
+ * @param alone see `Onlooker`
+ */
 export async function repairJournal(
   deps: JournalRepairDeps,
   { alone }: Pick<Onlooker, "alone">,
 ): Promise<void> {
-  const { journal, catalogs, instances, presence, clock, logger } = deps;
+  const { journal, catalogs, gate, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
-  const tables = tablesById(await catalogs.refresh());
-  const told = await journal.repair(tables, (pending) => isDead(onlooker, pending));
+  const told = await gate.run(async () => {
+    const tables = tablesById(await catalogs.refresh());
+    return journal.repair(tables, (pending) => isDead(onlooker, pending));
+  });
   if (told > 0) logger.info({ told }, "told of changes that interrupted writes had left");
 }
