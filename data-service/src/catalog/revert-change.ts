@@ -62,20 +62,22 @@ export function revertChange(
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
   const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
+  // What a setting forbids that stays as it is comes back without that.
+  const isSharded = now.shardKey !== undefined && now.shardKey !== null;
   const settings: RevertedSettings = {
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
     singleton: pick(before.singleton, after.singleton, now.singleton),
     changes: pick(before.changes === true, after.changes === true, now.changes === true),
     history: pick(before.history === true, after.history === true, now.history === true),
-    uniques: keys((each) => each.uniques),
+    uniques: isSharded ? [] : keys((each) => each.uniques),
     indexes: keys((each) => each.indexes),
   };
   return {
     ...now,
     ...settings,
-    columns,
-    relations,
+    columns: isSharded ? columns.map((each) => ({ ...each, unique: false })) : columns,
+    relations: now.softDelete === true ? relations.map((each) => ({ ...each, counted: false })) : relations,
     storage: {
       collection: now.storage.collection,
       fields,
@@ -122,7 +124,7 @@ function needsValues(added: Member | undefined): boolean {
 }
 
 /**
- * A member as it was, under its present name if it was renamed since.
+ * A member as it was, under its present names if it was renamed since, at either end.
  * @param later as the change left it; undefined if it took the member away
  * @returns undefined when it was changed again since
  */
@@ -132,10 +134,17 @@ function reverted<Kind extends Member>(
   later: Member | undefined,
 ): Kind | undefined {
   const { name, description } = current;
-  if (later === undefined || !same({ ...later, name, description }, current)) return undefined;
+  const inverse = inverseIn(current);
+  if (later === undefined || !same({ ...later, name, description, ...inverse }, current)) return undefined;
   return {
     ...then,
     name: later.name === name ? then.name : name,
     description: same(later.description, description) ? then.description : description,
+    ...(same(inverseIn(later), inverse) ? {} : inverse),
   };
+}
+
+/** The name of a relation's other end: as with its own, another one loses nothing. */
+function inverseIn(member: Member): { readonly inverse?: string | null } {
+  return "inverse" in member ? { inverse: member.inverse } : {};
 }

@@ -245,7 +245,8 @@ export async function fill(
   }
   if (each.kind === "restore" || each.kind === "restoreLinks")
     return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
-  const wrap = (value: unknown): Stored => [asStored(value)];
+  // Where another program has left a list in the place of a link, it is one of links from now on.
+  const wrap = (value: unknown): Stored => (Array.isArray(value) ? asStored(value) : [asStored(value)]);
   const { before = table } = plan;
   const rewrite = each.kind === "wrap" ? wrap : await firstLink(data, plan, before, each.from);
   return data.copy(table, each, rewrite, report);

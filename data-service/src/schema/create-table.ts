@@ -151,16 +151,18 @@ function checkNew(
   const indexes = indexesOf(builtTable(deps, definition)).length;
   if (indexes > MAX_INDEXES)
     throw schemaError([`indexes: the table needs ${indexes} indexes; ${MAX_INDEXES} is the most`]);
-  const full = definition.relations.filter((relation) => relation.counted && isFull(catalog, relation.table));
+  const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
+  const full = [...new Set(counted)].filter((name) => isFull(catalog, name, counted));
   if (full.length > 0)
-    throw schemaError(full.map(({ table }) => `relations: "${table}" has ${MAX_INDEXES} indexes already`));
+    throw schemaError(full.map((name) => `relations: "${name}" would have more than ${MAX_INDEXES} indexes`));
   return definition;
 }
 
-/** A counted relation gives the other table an index. */
-function isFull(catalog: Catalog, name: string): boolean {
+/** Each counted relation gives the other table an index. @param counted the tables to which those of the new one lead */
+function isFull(catalog: Catalog, name: string, counted: readonly string[]): boolean {
   const table = catalog.tables.get(name);
-  return table !== undefined && indexesOf(table).length >= MAX_INDEXES;
+  const more = counted.filter((each) => each === name).length;
+  return table !== undefined && indexesOf(table).length + more > MAX_INDEXES;
 }
 
 function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {

@@ -265,7 +265,9 @@ function requireRoomInParents({ before, after, catalogs }: ChangePlan): void {
     return parents !== undefined && indexesOf(parents).length > MAX_INDEXES;
   });
   if (full.length > 0)
-    throw schemaError(full.map(({ target }) => `relations: "${target}" has ${MAX_INDEXES} indexes already`));
+    throw schemaError(
+      full.map(({ target }) => `relations: "${target}" would have more than ${MAX_INDEXES} indexes`),
+    );
 }
 
 /**

@@ -33,8 +33,10 @@ export function planUndo(
   const others = definitions.filter((each) => each.id !== change.table);
   const catalog = buildCatalog(0, others, deps.systemTables);
   const wanted = beforeChange(definitions, catalog, existing, change);
+  // Other tables lead to it by its name of now.
+  const asNow = { ...wanted, name: (existing ?? wanted).name };
   const after = fittingNow(wanted, () =>
-    checkChanged(deps, others, wanted, definitionJson(wanted), { ownIds: false }),
+    checkChanged(deps, others, asNow, definitionJson(wanted), { ownIds: false }),
   );
   requireOwnCollection(catalog, after);
   requireOwnMembers(catalog, existing, after);

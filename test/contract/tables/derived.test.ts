@@ -79,7 +79,23 @@ describe("switched on by a change of the table", () => {
     const things = await makeTable(api, { name: "things", relations: [relation] });
     const relations = [{ id: things.relations[0].id, counted: true }];
     const { status, body } = await api.patch(`/svc_table/${things.id}`, { relations });
-    expect([status, body.message]).toEqual([422, ['relations: "full" has 56 indexes already']]);
+    expect([status, body.message]).toEqual([422, ['relations: "full" would have more than 56 indexes']]);
+  });
+
+  it("counted is refused in a new table whose relations need more room together than there is", async () => {
+    const columns = Array.from({ length: 53 }, (_, at) => ({ name: `c${at}`, type: "int" }));
+    await makeTable(api, { name: "nearly", columns, indexes: columns.map(({ name }) => [name]) });
+    const to = (name: string) => ({
+      name,
+      type: "many-to-one",
+      table: "nearly",
+      inverse: name,
+      counted: true,
+    });
+    const two = { name: "pairs", relations: [to("left"), to("right")] };
+    const { status, body } = await api.post("/svc_table", two);
+    expect([status, body.message]).toEqual([422, ['relations: "nearly" would have more than 56 indexes']]);
+    await makeTable(api, { name: "pairs", relations: [to("left")] });
   });
 
   it("counted, switched off, written to and switched on again, counts anew", async () => {

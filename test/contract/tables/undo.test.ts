@@ -296,6 +296,58 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "b")).toEqual(["12", "many"]);
   });
 
+  it("brings back what went when deleted records began to be kept, without what that forbids", async () => {
+    const posts = await table(TEXT);
+    const relation = {
+      name: "post",
+      type: "many-to-one",
+      table: posts.name,
+      inverse: "comments",
+      counted: true,
+    };
+    const made = await table({
+      columns: [...TEXT.columns, { name: "note", type: "string" }],
+      relations: [relation],
+    });
+    const comment = await make(admin, made.name, { note: "kept" });
+    const [a] = made.columns;
+    const relations = [{ id: made.relations[0].id, counted: false }];
+    await patchConfirmed(admin, made.id, { softDelete: true, relations, columns: [{ id: a.id }] });
+    const back = await undone(made.id);
+    expect([back.softDelete, back.relations[0].counted ?? false]).toEqual([true, false]);
+    const { body } = await admin.get(`/${made.name}/${comment.id}`, { fields: "note" });
+    expect(body.data[0].note).toBe("kept");
+  });
+
+  it("brings links back where the other end of their relation was renamed since", async () => {
+    const owners = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const relation = { name: "owners", type: "many-to-many", table: owners.name, inverse: "things" };
+    const made = await table({ relations: [relation] });
+    const ids = (await admin.get(`/${owners.name}`, { sort: "a" })).body.data.map(({ id }: Row) => id);
+    const thing = await make(admin, made.name, { owners: ids });
+    const [{ id }] = made.relations;
+    await patchConfirmed(admin, made.id, { relations: [{ id, type: "many-to-one" }] });
+    expect(
+      (await admin.patch(`/svc_table/${made.id}`, { relations: [{ id, inverse: "items" }] })).status,
+    ).toBe(200);
+    const { relations } = await undone(made.id);
+    expect(relations).toEqual([{ ...made.relations[0], inverse: "items" }]);
+    const { body } = await admin.get(`/${made.name}/${thing.id}`, { fields: "owners" });
+    expect(body.data[0].owners.map((each: Row) => each.id).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("is refused where it would rename the table back and a name in it is taken from the other side meanwhile", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "notes", type: "string" }] }, [
+      { notes: "x" },
+    ]);
+    const renamed = `${made.name}_renamed`;
+    await patchConfirmed(admin, made.id, { name: renamed, columns: [{ id: made.columns[0].id }] });
+    const relation = { name: "about", type: "many-to-one", table: renamed, inverse: "notes" };
+    await table({ relations: [relation] });
+    const { status, body } = await undo(made.id);
+    expect([status, body.message]).toEqual([409, [expect.stringMatching(/has a "notes" already/)]]);
+  });
+
   it("brings a required column back as optional where what was written since does not convert", async () => {
     const made = await table({ columns: [{ name: "a", type: "int", required: true }] }, [{ a: 1 }]);
     const columns = columnsWith(made, "a", { type: "date", required: false });
