@@ -1,6 +1,7 @@
 // Which rows of a batch would be refused, and why: everything that a POST does, without its writes.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
+import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import { CallerChanged } from "../records/acting-for.js";
@@ -8,7 +9,7 @@ import { findTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { TableCall } from "../records/request.js";
 import { checkBatch, type JudgedCreates, tryBatch } from "../records/write/create-batch.js";
-import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
+import { findTaken, idKey, MOST_SEEN, mayHaveSeen, type SeenValues } from "./find-taken.js";
 import type { Row } from "./rows.js";
 
 /** A line that is not imported, and why. */
@@ -18,7 +19,10 @@ export interface Rejected {
 }
 
 /** Who writes records, and where. */
-export type Target = TableCall;
+export interface Target extends TableCall {
+  /** The table as it is now: another one may get its name. */
+  readonly into: Table;
+}
 
 /** Will a record of the file have this id by the time the row is written? */
 type IsComing = (id: Stored) => boolean;
@@ -39,10 +43,13 @@ export async function examine(
 ): Promise<Rejected[]> {
   const isReadable = ({ problems }: Row): boolean => problems.length === 0;
   const [readable, others] = [rows.filter(isReadable), rows.filter((row) => !isReadable(row))];
-  const ids = new Set(await idsOf(deps, target, rows));
+  const ids = new Map(await idsOf(deps, target, rows));
   const isComing: IsComing = (id) => ids.has(idKey(id)) || mayHaveSeen(seen, id);
   const unread = await examineUnread(deps, target, others);
-  return inOrder([...unread, ...(await examineReadable(deps, target, readable, seen, isComing))]);
+  const judged = await examineReadable(deps, target, readable, seen, isComing);
+  // Later rows may lead to a bad one as well, once it is right.
+  for (const [key, line] of ids) if (!seen.has(key) && seen.size < MOST_SEEN) seen.set(key, line);
+  return inOrder([...unread, ...judged]);
 }
 
 /** Whatever can be read of such a row is checked on its own: rules, links and uniques could depend on the rest. */
@@ -81,15 +88,19 @@ function inOrder(rejected: readonly Rejected[]): Rejected[] {
   return rejected.toSorted((a, b) => a.line - b.line);
 }
 
-/** The ids in the rows, as keys. */
-async function idsOf(deps: RecordDeps, { table }: Target, rows: readonly Row[]): Promise<string[]> {
+/** The ids in the rows, as keys, and where they are. */
+async function idsOf(
+  deps: RecordDeps,
+  { table }: Target,
+  rows: readonly Row[],
+): Promise<(readonly [key: string, line: number])[]> {
   return deps.catalogs.decide((catalog) => {
     const { type } = findTable(catalog, table).idColumn;
-    const ids = rows
-      .map(bodyOf)
-      .filter(isObject)
-      .map(({ id = null }) => COLUMN_TYPES[type].parse(id, []));
-    return ids.filter((id) => id !== undefined).map(idKey);
+    return rows.flatMap((row) => {
+      const body = bodyOf(row);
+      const id = isObject(body) ? COLUMN_TYPES[type].parse(body.id ?? null, []) : undefined;
+      return id === undefined ? [] : [[idKey(id), row.line] as const];
+    });
   });
 }
 

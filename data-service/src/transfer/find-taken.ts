@@ -14,7 +14,7 @@ import { uniqueKey } from "./unique-key.js";
 export type SeenValues = Map<string, number>;
 
 /** Keeps a dry run of a large file from growing without end; the import itself still finds what this forgets. */
-const MOST_SEEN = 200_000;
+export const MOST_SEEN = 200_000;
 
 /** Does an earlier record of the file have this id? It may, if ids have been forgotten. */
 export function mayHaveSeen(seen: SeenValues, id: Stored): boolean {

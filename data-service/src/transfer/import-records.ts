@@ -3,7 +3,6 @@
 // A batch is written completely or not at all. The first one with a problem ends the import: what came before it stays, and
 // the answer says at which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
-import type { Table } from "../catalog/catalog.js";
 import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { findTable, requireSameTable } from "../records/find-table.js";
@@ -58,14 +57,18 @@ interface Progress {
  */
 export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
   const { into } = await importTarget(deps, request);
+  const targetNow = async (): Promise<Target> => {
+    const target = await importTarget(deps, request);
+    requireSameTable(target.into, into);
+    return target;
+  };
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
-      progress.next = batch[0]?.line ?? progress.next;
+      // A header that can't be read stands before the line to go on from; the records up to there are imported all the same.
+      progress.next = Math.max(progress.next, batch[0]?.line ?? 0);
       if (!request.dryRun) await deps.requireSpace?.();
-      const { target, into: now } = await importTarget(deps, request);
-      requireSameTable(now, into);
-      await takeBatch(deps, request, target, batch, progress);
+      await takeBatch(deps, request, targetNow, batch, progress);
       const isOver = request.dryRun
         ? progress.rejected.length >= MOST_REJECTED
         : progress.rejected.length > 0;
@@ -82,10 +85,7 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
  * Checked before anything is read, and again before each batch, because rights may end meanwhile. The records of Portico's
  * own tables are made by calls that do more than write.
  */
-async function importTarget(
-  deps: RecordDeps,
-  { caller, table: name }: ImportRequest,
-): Promise<{ readonly target: Target; readonly into: Table }> {
+async function importTarget(deps: RecordDeps, { caller, table: name }: ImportRequest): Promise<Target> {
   const principal = await caller.now();
   const rights = await deps.rights(principal);
   const into = await deps.catalogs.decide((catalog) => {
@@ -95,7 +95,7 @@ async function importTarget(
       throw new AppError("BAD_REQUEST", `"${table.name}" is a table of Portico itself and takes no import.`);
     return table;
   });
-  return { target: { principal, caller, table: name }, into };
+  return { principal, caller, table: name, into };
 }
 
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
@@ -125,10 +125,11 @@ async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerato
 async function takeBatch(
   deps: RecordDeps,
   { dryRun }: ImportRequest,
-  target: Target,
+  targetNow: () => Promise<Target>,
   batch: readonly Row[],
   progress: Progress,
 ): Promise<void> {
+  const target = await targetNow();
   progress.checked += batch.length;
   const isReadable = batch.every(({ problems }) => problems.length === 0);
   if (!dryRun && isReadable) {
@@ -138,7 +139,8 @@ async function takeBatch(
       progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
       return;
     }
-    progress.rejected.push(...(await examine(deps, target, batch, new Map())));
+    // What was refused may be the caller by now, or the table, and not the records.
+    progress.rejected.push(...(await examine(deps, await targetNow(), batch, new Map())));
     // It was refused, but nothing is wrong with it now: somebody else was in the way, and is gone.
     if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {

@@ -108,7 +108,6 @@ describe("an import of CSV", () => {
 
   it("names a link by the relation, or by its id", async () => {
     expect((await root.csv(items, "name,owner.id\nx,2\n")).status).toBe(200);
-    expect(await valuesOf(admin, items, "owner.id")).toEqual([undefined]);
     const { body } = await admin.get(`/${items}`, { fields: "owner" });
     expect(body.data).toEqual([{ owner: { id: 2 } }]);
   });
@@ -356,6 +355,13 @@ describe("batches", () => {
     expect((await names()).length).toBe(1_200);
   });
 
+  it("are not counted back by a file that can't be read from its first line on", async () => {
+    const file = `name;count\n${many(1_200, (at) => `n${at};${at}\n`)}`;
+    const answer = await root.csv(items, file, { from: 1_002 });
+    expect([answer.status, details(answer)]).toMatchObject([400, { imported: 0, next: 1_002 }]);
+    expect(details(answer).rejected[0].line).toBe(1);
+  });
+
   it("are smaller where short values take far more memory than their text", async () => {
     const dense = `[${"[],".repeat(3_300)}1]`;
     const json = `${many(400, (at) => `{"name":"n${at}","extra":${dense}}\n`)}{"extra":1}`;
@@ -415,6 +421,12 @@ describe("links between records of one file", () => {
     const { status, body } = await root.ndjson(people, file);
     expect([status, body.data]).toEqual([200, [{ imported: 3, checked: 3, dryRun: false }]]);
     expect(await all()).toBe(file);
+  });
+
+  it("lead back to a bad line of a former batch, which will be right by then", async () => {
+    const file = many(BATCH + 100, (at) => person(at + 1, at === 0 ? undefined : 1));
+    const tried = await root.ndjson(people, file.replace('"id":1', '"id":1,"nonsense":1'), { dryRun: true });
+    expect(details(tried).rejected.map(({ line }: Row) => line)).toEqual([1]);
   });
 
   it("lead back into former batches, in a dry run too", async () => {
