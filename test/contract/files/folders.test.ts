@@ -58,6 +58,22 @@ describe("a folder", () => {
     expect((await ann.post("/svc_folder", { name: "***" })).body.data[0].slug).toBe("folder");
   });
 
+  test("gets its slug from the service also by a rule that does not let it be written", async () => {
+    const role = await roleFor(admin, "namer", []);
+    const rules = [
+      { role, table: "svc_folder", action: "read" },
+      { role, table: "svc_folder", action: "create", fields: "name,parent" },
+    ];
+    expect((await admin.post("/svc_permission", rules)).status).toBe(201);
+    const account = { email: "namer@example.com", password: "correct horse battery" };
+    await admin.post("/svc_user", { ...account, role });
+    const namer = await signIn(`${cluster.gateways[0]?.url}/api`, account);
+    const made = await namer.post("/svc_folder", { name: "Made up" });
+    expect([made.status, made.body.data?.[0]?.slug]).toEqual([201, "made-up"]);
+    const given = await namer.post("/svc_folder", { name: "Other", slug: "given" });
+    expect([given.status, given.body.message]).toEqual([400, ["slug: you may not write it"]]);
+  });
+
   test("has its name and its slug for itself within its parent, at the top too", async () => {
     const [a, b] = [await folder("Unique A"), await folder("Unique B")];
     await folder("Same", a);

@@ -183,11 +183,20 @@ function linkText(json: Json | undefined): string {
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
   const { hooks, table, catalog, shape, mode, stamp } = context;
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const checked = checkBody(hooks.prepare(filled, mode), table, catalog, view, mode);
+  const prepared = hooks.prepare(filled, mode);
+  const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp?.values ?? {});
   return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };
+}
+
+/** What the service makes up for a body, such as a slug, needs no rule. */
+function withMadeUp(view: WriteView, given: Json, prepared: Json): WriteView {
+  if (prepared === given || !isObject(given) || !isObject(prepared)) return view;
+  const isMadeUp = ({ name }: Column | Relation): boolean =>
+    given[name] === undefined && prepared[name] !== undefined;
+  return { ...view, mayWrite: (member) => isMadeUp(member) || view.mayWrite(member) };
 }
 
 /**
