@@ -116,6 +116,8 @@ async function respondWithText(
     pending += each;
     if (pending.length < PIECE) continue;
     if (response.destroyed) return;
+    // Nobody gets the rest, so that nothing would hold the reading of it back.
+    if (response.req.method === "HEAD") return void response.end();
     const isTaken = response.write(pending);
     pending = "";
     if (isTaken) continue;
