@@ -98,7 +98,8 @@ describe("a list where a single link belongs", () => {
       expect({ author, found }).toEqual({ author, found: [10] });
     }
     expect(await idsOf("/books", { filter: { author: { _is_not_null: true } } })).toEqual([10]);
-    expect(await idsOf("/books", { filter: { author: null } })).toEqual([11, 12]);
+    // Not even where there is none: a rule for records of nobody must not let it pass.
+    expect(await idsOf("/books", { filter: { author: null } })).toEqual([]);
     expect(await idsOf("/books", { filter: { author: { id: { _neq: 9 } } } })).toEqual([10]);
     expect(await idsOf("/writers", { filter: { books: { title: null } } })).toEqual([2]);
     expect(await idsOf("/writers", { filter: { owned: { _is_not_null: true } } })).toEqual([]);
@@ -173,6 +174,47 @@ describe("an id of another kind than those of its table", () => {
     expect(await titles(name)).toEqual(changed.map(String));
     expect(told(await admin.delete(`/${name}${search(all)}`))).toEqual([200, count, count]);
     expect(await titles(name)).toEqual(changed.filter((each) => each !== "new").map(String));
+  });
+});
+
+describe("a record with an id of another kind that links to others", () => {
+  const [named, other] = [new ObjectId("a".repeat(24)), new ObjectId("b".repeat(24))];
+  const toOne = (name: string, table: string, onDelete: string): Row => {
+    return { name, type: "many-to-one", table, onDelete, inverse: null };
+  };
+
+  beforeAll(async () => {
+    await leave("keepers", [{ _id: 1 }]);
+    await adopt({ name: "keepers", idType: "int" });
+    await leave("tomes", [{ _id: named }]);
+    const relations = [toOne("keeper", "keepers", "RESTRICT"), toOne("owner", "keepers", "CASCADE")];
+    await adopt({ name: "tomes", idType: "objectId", relations });
+    await leave("leaves", [{ _id: 1 }]);
+    await adopt({ name: "leaves", idType: "int", relations: [toOne("tome", "tomes", "CASCADE")] });
+    await leave("keepers", [{ _id: 1 }, { _id: 2 }, { _id: 3 }]);
+  });
+
+  it("blocks a delete, alone and before others", async () => {
+    await leave("tomes", [
+      { _id: "import-17", keeperId: 1 },
+      { _id: other, keeperId: 1 },
+      { _id: "import-18", keeperId: 2 },
+    ]);
+    for (const id of [1, 2]) {
+      const { status, body } = await admin.delete(`/keepers/${id}`);
+      expect([status, body.message]).toEqual([409, expect.stringMatching(/^Records of "tomes" still link/)]);
+    }
+  });
+
+  it("takes nothing along that belongs to the record of which it has the text", async () => {
+    await leave("tomes", [
+      { _id: String(named), ownerId: 3 },
+      { _id: named, ownerId: 1 },
+    ]);
+    await leave("leaves", [{ _id: 1, tomeId: named }]);
+    expect((await admin.delete("/keepers/3")).status).toBe(200);
+    expect(await stored("tomes", "_id")).toEqual([String(named), named]);
+    expect(await stored("leaves", "tomeId")).toEqual([named]);
   });
 });
 

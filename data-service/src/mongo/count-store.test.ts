@@ -66,6 +66,15 @@ describe("numbers of children", () => {
     },
   );
 
+  it.each(["countAll", "countAllAlone"] as const)(
+    "of a single link that another program wrote, by %s, are those of no list",
+    async (count) => {
+      await db.collection("cats").insertMany([[1, 2], [1], [null], 1, null].map((homeId) => ({ homeId })));
+      await store[count]({ ...counter, children: { ...counter.children, list: false, isAdopted: true } });
+      expect(await numbers()).toEqual([1, undefined]);
+    },
+  );
+
   it("are counted when a write fails in the middle", async () => {
     const mark = await store.mark([home(1)]);
     await addCats(1, 3);

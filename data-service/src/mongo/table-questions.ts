@@ -92,7 +92,7 @@ export function makeTableQuestions(db: Db): TableQuestions {
     },
     lostLinks: (table, field, target) => lostLinks(of(table), field, target),
     deletedLinks: (table, field, { collection }) =>
-      linksTo(of(table), field, collection, { [`found.${DELETED_FIELD}`]: { $exists: true } }),
+      linkedIdsIn(of(table), field, collection, { [`found.${DELETED_FIELD}`]: { $exists: true } }),
   };
 }
 
@@ -163,11 +163,11 @@ async function duplicates(
 
 /** Linked ids that no record of the target has. */
 export function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
-  return linksTo(records, field, target, { found: [] });
+  return linkedIdsIn(records, field, target, { found: [] });
 }
 
 /** Linked ids, chosen by what is `found` in the target for them. */
-async function linksTo(
+async function linkedIdsIn(
   records: Records,
   field: string,
   target: string,

@@ -1,6 +1,6 @@
 // What was read from the database goes back into it: as a value, and as the condition that it is still the same.
 import type { Stored } from "../catalog/column-types.js";
-import type { Document } from "./lower/document.js";
+import { type Document, NO_LIST } from "./lower/document.js";
 import type { StoredRecord } from "./shape.js";
 
 /**
@@ -10,11 +10,16 @@ export function asStored(value: unknown): Stored {
   return value as Stored;
 }
 
+/** What a field must satisfy that still has this value, null = nothing: MongoDB would find the value in a list as well. */
+export function stillIs(value: Stored | null): Document {
+  return Array.isArray(value) ? { $eq: value } : { $eq: value, ...NO_LIST };
+}
+
 /** Holds for documents whose fields are the same as in this one: then what was judged is what is written. */
 export function stillHas(document: StoredRecord, fields: readonly string[]): Document {
   const unchanged = (field: string): Document => {
     const value = document[field];
-    return value === undefined ? { $exists: false } : { $eq: asStored(value) };
+    return value === undefined ? { $exists: false } : stillIs(asStored(value));
   };
   return Object.fromEntries(fields.map((field) => [field, unchanged(field)]));
 }

@@ -69,6 +69,8 @@ describe("a filter", () => {
     [{ reviews: { _in: [] } }, "never"],
     [{ reviews: { _nin: [], stars: 5 } }, "reviews(stars eq 5)"],
     [{ reviews: {} }, "reviews(always)"],
+    [{ reviews: { stars: { _in: [] } } }, "never"],
+    [{ _not: { reviews: { stars: { _in: [] } } } }, "always"],
     [{ reviews: { stars: 5, text: { _contains: "x" } } }, 'reviews(and(stars eq 5, text contains "x"))'],
     [{ tags: { _is_null: true } }, "not(exists tags)"],
   ])("%j", (filter, predicate) => {

@@ -188,6 +188,7 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
  * open in it stays open: then the relation is true if records satisfy the rest, and never false.
  */
 function related(relation: Relation, target: Table, where: Predicate): Predicate {
+  if (relation.many && where.kind === "never") return where;
   const found: Predicate = { kind: "related", relation, target, where };
   if (!relation.many || !isLeftOpen(where)) return found;
   return canBe(where, true) ? disjunction([found, UNKNOWN]) : UNKNOWN;

@@ -4,13 +4,12 @@
 // a when-false form, `not` flips the wanted truth, and under it `and` and `or` change places. What is unknown satisfies
 // neither form.
 import { BSONRegExp } from "bson";
-import type { Column, LinkField } from "../../catalog/catalog.js";
+import type { Column } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test, Tested } from "../ast.js";
 import {
   allOf,
   anyOf,
   type Document,
-  LIST,
   MATCH_ALL,
   MATCH_NONE,
   type Names,
@@ -184,14 +183,9 @@ function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lower
   if (!isAboutKey(predicate)) return undefined;
   const { link } = predicate.relation;
   if (predicate.kind === "exists")
-    return plain(wanted ? { [link.field]: { $ne: null, ...onlyLinks(link) } } : leadsNowhere(link));
+    return plain({ [link.field]: { ...(wanted ? { $ne: null } : { $eq: null }), ...onlyLinks(link) } });
   const { condition } = lower(onField(predicate.where, link.field), wanted, names);
   return plain(mayBeMisfit(link) ? allOf([condition, { [link.field]: NO_LIST }]) : condition);
-}
-
-function leadsNowhere(link: LinkField): Document {
-  const none = { [link.field]: { $eq: null } };
-  return mayBeMisfit(link) ? anyOf([none, { [link.field]: LIST }]) : none;
 }
 
 /** Can the predicate be answered from the link in the document itself? */
@@ -246,8 +240,18 @@ function lowerJoined(predicate: Relational, wanted: boolean, names: Names): Lowe
   const as = names.next();
   const pipeline = [...matchStages([visible, inner], names), { $limit: 1 }, { $project: { _id: 1 } }];
   const found = isFoundWanted(predicate, wanted);
+  const condition = { [as]: found ? { $ne: [] } : { $eq: [] } };
   return {
     joins: [joinStage(relation, target, pipeline, as)],
-    condition: { [as]: found ? { $ne: [] } : { $eq: [] } },
+    condition: allOf([condition, whereKnown(predicate, wanted)]),
   };
+}
+
+/**
+ * Where a list stands in the place of a link, nobody knows that there is no related record: a rule for records without one, of
+ * nobody, must not let it pass.
+ */
+export function whereKnown({ kind, relation: { link } }: Relational, wanted: boolean): Document {
+  const isAsked = kind === "exists" && !wanted && link.on === "self";
+  return isAsked && mayBeMisfit(link) ? { [link.field]: NO_LIST } : {};
 }

@@ -8,8 +8,9 @@ import {
   isRelational,
   matchStages,
   type Relational,
+  whereKnown,
 } from "./condition.js";
-import { type Document, Names, type Stage } from "./document.js";
+import { allOf, type Document, Names, type Stage } from "./document.js";
 import { eachLink } from "./each-link.js";
 
 /** The pipeline that counts the rows of a query, as `value`: `filterCount` with the client's filter, `totalCount` without. */
@@ -58,11 +59,14 @@ export function groupedCount(query: AuthorizedQuery, which: MetaKey): GroupedCou
   const key = sharedKey(sides);
   if (key === undefined) return undefined;
   const names = new Names();
-  const own = matchStages(
-    conjuncts.filter((each) => !isRelational(each)),
-    names,
-  );
   const known = sides.flatMap((side) => (side === undefined ? [] : [side]));
+  const own = [
+    ...matchStages(
+      conjuncts.filter((each) => !isRelational(each)),
+      names,
+    ),
+    ...onlyWhere(allOf(known.map(({ predicate, wanted }) => whereKnown(predicate, wanted)))),
+  ];
   return {
     probe: (few) => [...own, { $limit: few + 1 }, { $project: { _id: 1 } }],
     pipeline: [
@@ -74,6 +78,10 @@ export function groupedCount(query: AuthorizedQuery, which: MetaKey): GroupedCou
       { $group: { _id: null, value: { $sum: "$rows" } } },
     ],
   };
+}
+
+function onlyWhere(condition: Document): Stage[] {
+  return Object.keys(condition).length === 0 ? [] : [{ $match: condition }];
 }
 
 function asSide(predicate: AuthorizedPredicate): Side | undefined {

@@ -3,6 +3,7 @@
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import { stillIs } from "../../query/as-read.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
@@ -86,7 +87,7 @@ async function wholeLists(
     // What was just read goes back as it was; other programs may have put a single id in the place of a list.
     const stored = (before?.[field] ?? null) as Stored | Stored[] | null;
     // Absent as well as null.
-    condition[field] = { $eq: stored };
+    condition[field] = stillIs(stored);
     const list = Array.isArray(stored) ? stored : stored === null ? [] : [stored];
     const seen = await store.existing(target, list, matchStages([visible], new Names()));
     const chosen = new Set(ids.map((each) => idText(target, each)));

@@ -4,7 +4,10 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
+import type { Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
+import { namedId } from "../../query/lower/named-id.js";
+import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
 import {
   blockedDelete,
@@ -103,33 +106,51 @@ export class FindGoing {
       const going = goingOf(each.owner);
       // One more than those that go is enough to show that something else links here.
       const linked = await this.linkedIds(each, ids, going.size + 1);
-      if (linked.some((id) => !going.has(idText(each.owner, id))))
+      if (linked.some((id) => !going.has(idText(each.owner, id))) || (await this.#isLinkedUnnamed(each, ids)))
         throw await this.#refusal(table, each, ids);
     }
   }
 
   async #refusal(table: Table, effect: DeleteEffect, ids: readonly Stored[]): Promise<AppError> {
-    const living = async () => this.linkedIds({ ...effect, state: "living" }, ids, 1);
+    const living: DeleteEffect = { ...effect, state: "living" };
     const { mayKnow } = this.#reach;
     const areDeleted =
-      mayKnow(effect.owner, effect.relation) && effect.state === "all" && (await living()).length === 0;
+      mayKnow(effect.owner, effect.relation) &&
+      effect.state === "all" &&
+      (await this.linkedIds(living, ids, 1)).length === 0 &&
+      !(await this.#isLinkedUnnamed(living, ids));
     return blockedDelete(table, effect, mayKnow, areDeleted);
   }
 
   /**
-   * Records that link to others.
+   * Records that link to others. In an adopted collection those whose ids an address can name: another one would be read as
+   * nothing, or as somebody else's record.
    * @param limit how many are enough
    */
-  async linkedIds(
+  async linkedIds(effect: DeleteEffect, ids: readonly Stored[], limit?: number): Promise<Stored[]> {
+    const { isAdopted, idColumn } = effect.owner;
+    const which = isAdopted === true ? { _id: namedId(idColumn.type) } : {};
+    return idsOf(effect.owner, await this.#linked(effect, ids, which, limit));
+  }
+
+  /** Is there any other such record? It goes along with nothing, but what it links to may not go either. */
+  async #isLinkedUnnamed(effect: DeleteEffect, ids: readonly Stored[]): Promise<boolean> {
+    const { isAdopted, idColumn } = effect.owner;
+    if (isAdopted !== true) return false;
+    const which = { _id: { $not: namedId(idColumn.type) } };
+    return (await this.#linked(effect, ids, which, 1)).length > 0;
+  }
+
+  #linked(
     { owner, relation, state }: DeleteEffect,
     ids: readonly Stored[],
-    limit?: number,
-  ): Promise<Stored[]> {
-    const found = await this.#store.read(owner, [
-      { $match: { ...linksTo(relation.link, ids), ...stateCondition(owner, state) } },
+    which: Document,
+    limit: number | undefined,
+  ): Promise<StoredRecord[]> {
+    return this.#store.read(owner, [
+      { $match: { ...linksTo(relation.link, ids), ...stateCondition(owner, state), ...which } },
       ...(limit === undefined ? [] : [{ $limit: limit }]),
       { $project: { _id: 1 } },
     ]);
-    return idsOf(owner, found);
   }
 }

@@ -310,15 +310,25 @@ function sameLinks(counters: readonly Counter[], document: StoredRecord): Docume
 function groupByLinks(counters: readonly Counter[], documents: readonly StoredRecord[]): StoredRecord[][] {
   const groups = new Map<string, StoredRecord[]>();
   for (const document of documents) {
-    const key = parentsOf(counters, document).map(keyOf).join();
+    const key = linksText(counters, document);
     groups.set(key, [...(groups.get(key) ?? []), document]);
   }
   return [...groups.values()];
 }
 
+/** The same for documents of which `sameLinks` says the same, lists that lead nowhere included. */
+function linksText(counters: readonly Counter[], document: StoredRecord): string {
+  const text = (value: unknown): unknown => (Array.isArray(value) ? value.map(text) : textOf(value));
+  return JSON.stringify(counters.map(({ children: { field } }) => text(document[field])));
+}
+
 function keyOf({ counter, id }: Counted): string {
-  // Whatever the type of the parents' ids is: the text says which id it is.
-  return `${counter.id} ${String(COLUMN_TYPES.mixed.toJson(id))}`;
+  return `${counter.id} ${textOf(id)}`;
+}
+
+/** Whatever the type of an id is: the text says which one it is. */
+function textOf(id: unknown): string {
+  return String(COLUMN_TYPES.mixed.toJson(id));
 }
 
 function distinct(parents: readonly Counted[]): Counted[] {

@@ -4,7 +4,7 @@
 // refusal ends everything, and says how many were changed by then. A request that is sent again continues: what was changed
 // before is changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
-import { isObject, type Json } from "@portico/shared/json";
+import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { LastingCaller } from "../../http/lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
@@ -122,11 +122,21 @@ async function courseFor(
 function setsForeign(body: Json, table: Table, standing: Standing, mode: WriteMode): boolean {
   const { rights, catalog } = standing;
   const presets = rights.write(catalog, table, mode).map((grant) => grant.presets);
-  const names = [body, ...presets].filter(isObject).flatMap((each) => Object.keys(each));
+  const members = [body, ...presets].filter(isObject).flatMap((each) => Object.entries(each));
+  const isForeign = ([name, value]: [string, Json]): boolean => {
+    const link = table.relations.get(name)?.link;
+    return link?.on === "target" && (link.list || namesThere(value));
+  };
   return (
-    names.some((name) => table.relations.get(name)?.link.on === "target") ||
+    members.some(isForeign) ||
     nestedIn(body, table, catalog).some((each) => setsForeign(each.body, each.target, standing, "create"))
   );
+}
+
+/** Records that are there, and not only new ones, which belong to one record each. */
+function namesThere(links: Json): boolean {
+  const isThere = (link: Json): boolean => link !== null && !(isObject(link) && link.id === undefined);
+  return (isArray(links) ? links : [links]).some(isThere);
 }
 
 /** Does the body create records of the same table, which the filter may match as well? */
