@@ -55,8 +55,8 @@ export interface Exists {
 }
 
 /**
- * The document's `field`, a link or the id, holds one of the keys. Two-valued. The planner puts this in place of a relation that it has
- * resolved.
+ * The document's `field`, a link or the id, holds one of the keys. Two-valued. The planner puts this in place of a relation
+ * that it has resolved.
  */
 export interface Keyed extends LinkField {
   readonly kind: "keys";

@@ -50,6 +50,7 @@ function atVersion(
   expected: Expected,
   plan: (definitions: readonly TableDefinition[]) => ChangePlan,
 ): Planner {
+  if (expected === undefined) return plan;
   return async (definitions) => {
     await requireVersion(deps, id, expected);
     return plan(definitions);
@@ -57,14 +58,17 @@ function atVersion(
 }
 
 /** @returns whether there is such a table @throws AppError 412 where it has none of the versions */
-async function requireVersion(deps: ChangeDeps, id: string, expected: Expected): Promise<boolean> {
+async function requireVersion(
+  deps: ChangeDeps,
+  id: string,
+  expected: NonNullable<Expected>,
+): Promise<boolean> {
   const version = await deps.catalogStore.versionOf(id);
-  if (version !== undefined && expected !== undefined && !expected.includes(version))
-    throw otherVersion(deps, expected);
+  if (version !== undefined && !expected.includes(version)) throw otherVersion(deps, expected);
   return version !== undefined;
 }
 
-function otherVersion({ systemTablePrefix }: ChangeDeps, expected: NonNullable<Expected>): AppError {
+function otherVersion({ systemTablePrefix }: ChangeDeps, expected: Expected): AppError {
   return notAtVersion({ name: systemTableNames(systemTablePrefix).tables }, expected);
 }
 
@@ -72,10 +76,11 @@ function otherVersion({ systemTablePrefix }: ChangeDeps, expected: NonNullable<E
 export async function undoChange(deps: ChangeDeps, id: string, expected?: Expected): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
   for (;;) {
-    const isThere = await requireVersion(deps, id, expected);
+    const isAsExpected = expected === undefined || (await requireVersion(deps, id, expected));
     const change = await deps.changes.lastUndoable(id, since);
     if (change === undefined) throw await nothingToUndo(deps, id);
-    if (!isThere && expected !== undefined) throw otherVersion(deps, expected);
+    // One that is deleted has no version.
+    if (!isAsExpected) throw otherVersion(deps, expected);
     const planner = atVersion(deps, id, expected, (definitions) => planUndo(deps, definitions, change));
     const definitions = await deps.catalogStore.load();
     if ((await planner(definitions)).steps.length > 0) return startChange(deps, planner, undefined);

@@ -12,6 +12,7 @@ import {
   type Document,
   MATCH_ALL,
   MATCH_NONE,
+  matching,
   type Names,
   NO_LIST,
   SINGLE_TYPES,
@@ -48,7 +49,7 @@ export function splitMatch(
   const alone = allOf(conjuncts.filter((each) => each.joins.length === 0).map((each) => each.condition));
   if (alone === MATCH_NONE) return { plain: [{ $match: MATCH_NONE }], joined: [] };
   return {
-    plain: alone === MATCH_ALL ? [] : [{ $match: alone }],
+    plain: matching(alone),
     joined: conjuncts
       .filter((each) => each.joins.length > 0)
       .flatMap((each) => [...each.joins, { $match: each.condition }]),

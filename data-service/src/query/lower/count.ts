@@ -10,7 +10,7 @@ import {
   type Relational,
   whereKnown,
 } from "./condition.js";
-import { allOf, type Document, Names, type Stage } from "./document.js";
+import { allOf, type Document, matching, Names, type Stage } from "./document.js";
 import { eachLink } from "./each-link.js";
 
 /** The pipeline that counts the rows of a query, as `value`: `filterCount` with the client's filter, `totalCount` without. */
@@ -65,7 +65,7 @@ export function groupedCount(query: AuthorizedQuery, which: MetaKey): GroupedCou
       conjuncts.filter((each) => !isRelational(each)),
       names,
     ),
-    ...onlyWhere(allOf(known.map(({ predicate, wanted }) => whereKnown(predicate, wanted)))),
+    ...matching(allOf(known.map(({ predicate, wanted }) => whereKnown(predicate, wanted)))),
   ];
   return {
     probe: (few) => [...own, { $limit: few + 1 }, { $project: { _id: 1 } }],
@@ -78,10 +78,6 @@ export function groupedCount(query: AuthorizedQuery, which: MetaKey): GroupedCou
       { $group: { _id: null, value: { $sum: "$rows" } } },
     ],
   };
-}
-
-function onlyWhere(condition: Document): Stage[] {
-  return Object.keys(condition).length === 0 ? [] : [{ $match: condition }];
 }
 
 function asSide(predicate: AuthorizedPredicate): Side | undefined {

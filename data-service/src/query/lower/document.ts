@@ -55,3 +55,8 @@ export class Names {
     return `__${this.#count}`;
   }
 }
+
+/** The stage that lets only documents of this condition pass; none where all do. */
+export function matching(condition: Document): Stage[] {
+  return condition === MATCH_ALL ? [] : [{ $match: condition }];
+}

@@ -6,6 +6,9 @@ import type { LinkField } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { anyOf, type Document, LIST, NO_LIST } from "./document.js";
 
+/** To be found by its own id is like being linked to. */
+export const OWN_ID: LinkField = { field: "_id", list: false };
+
 /** May there be a list that is none of links? Our own collections have none, and need no condition that says so. */
 export function mayBeMisfit({ list, isAdopted }: LinkField): boolean {
   return !list && isAdopted === true;

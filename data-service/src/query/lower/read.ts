@@ -14,7 +14,7 @@ import type {
 import { isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
-import { linksTo } from "./links.js";
+import { linksTo, OWN_ID } from "./links.js";
 import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
 
@@ -68,7 +68,7 @@ export interface PageOfParents {
 export const NO_RANKING: Ranking = { kind: "none" };
 
 function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
-  return { kind: "keys", ...ID, keys };
+  return { kind: "keys", ...OWN_ID, keys };
 }
 
 /** Finds out whether a query matches more than a few parents. @param few one more is asked for */
@@ -175,11 +175,9 @@ function joinedCount(count: CountNode, rules: RowRules, names: Names): Stage[] {
   return countJoin(count.step, rules, names, countField(count), countField(count));
 }
 
-const ID: LinkField = { field: "_id", list: false };
-
 /** The field in which a related record says whose it is. */
 function linkedIn({ link }: Relation): LinkField {
-  return link.on === "self" ? ID : link;
+  return link.on === "self" ? OWN_ID : link;
 }
 
 /**

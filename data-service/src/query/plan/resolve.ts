@@ -6,6 +6,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { askedTruth, deciding, matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
+import { OWN_ID } from "../lower/links.js";
 import { withCandidates } from "./candidates.js";
 
 /**
@@ -53,9 +54,7 @@ export function answered(
   wanted: boolean,
   keys: readonly Stored[],
 ): AuthorizedPredicate {
-  const { link } = predicate.relation;
-  const { field, list, isAdopted = false } = link;
-  const place = link.on === "self" ? { field, list, isAdopted } : { field: "_id", list: false };
-  const keyed: Keyed = { kind: "keys", ...place, keys };
+  const { on, ...link } = predicate.relation.link;
+  const keyed: Keyed = { kind: "keys", ...(on === "self" ? link : OWN_ID), keys };
   return askedTruth(predicate, wanted) ? keyed : { kind: "not", of: keyed };
 }

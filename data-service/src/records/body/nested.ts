@@ -26,7 +26,8 @@ export function nestedIn(body: Json, table: Table, catalog: Catalog): readonly N
   });
 }
 
-function isNested(value: Json): value is JsonObject {
+/** An object without an id is a new record. */
+export function isNested(value: Json): value is JsonObject {
   return isObject(value) && value.id === undefined;
 }
 

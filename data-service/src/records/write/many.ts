@@ -13,7 +13,7 @@ import type { AuthorizedQuery } from "../../query/ast.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
 import type { WriteMode } from "../body/check-body.js";
-import { nestedIn } from "../body/nested.js";
+import { isNested, nestedIn } from "../body/nested.js";
 import { checkRemove, remove } from "../delete/remove.js";
 import { findTable, idFrom, parseId, requireSameTable } from "../find-table.js";
 import { list } from "../read/list.js";
@@ -135,8 +135,7 @@ function setsForeign(body: Json, table: Table, standing: Standing, mode: WriteMo
 
 /** Records that are there, and not only new ones, which belong to one record each. */
 function namesThere(links: Json): boolean {
-  const isThere = (link: Json): boolean => link !== null && !(isObject(link) && link.id === undefined);
-  return (isArray(links) ? links : [links]).some(isThere);
+  return (isArray(links) ? links : [links]).some((link) => link !== null && !isNested(link));
 }
 
 /** Does the body create records of the same table, which the filter may match as well? */
