@@ -30,6 +30,9 @@ export interface TableChange {
   readonly at: Date;
 }
 
+/** A change whose remains are swept. */
+export type SweptChange = TableChange & { readonly isUndone: boolean };
+
 export interface ChangeDocument extends Omit<TableChange, "id"> {
   _id: ObjectId;
   /**
@@ -68,9 +71,11 @@ export interface ChangeStore {
   keepsCollection(collection: string): Promise<boolean>;
   /**
    * Takes one change from before `until` whose remains should be swept, or one whose sweeping began so long ago that it was
-   * interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
+   * interrupted. One that was undone stays that: it may have remains that did not come back.
    */
-  takeForSweeping(until: Date, now: Date): Promise<TableChange | undefined>;
+  takeForSweeping(until: Date, now: Date): Promise<SweptChange | undefined>;
+  /** All other changes of these tables whose remains are still there. */
+  othersOf(change: Pick<TableChange, "id" | "before">): Promise<TableChange[]>;
 }
 
 export function makeChangeStore(db: Db): ChangeStore {
@@ -120,19 +125,19 @@ export function makeChangeStore(db: Db): ChangeStore {
       return (await changes.findOne({ removed: { $ne: [] }, before, state: { $ne: "undone" } })) !== null;
     },
     async takeForSweeping(until, now) {
-      await changes.deleteMany({ state: "undone", at: { $lte: until } });
       const begun = new Date(now.getTime() - SWEEPING_MS);
-      const free = [
-        { state: "done" },
-        { state: "sweeping", sweptAt: { $lte: begun } },
-        { state: "sweeping", sweptAt: { $exists: false } },
-      ] as const;
+      const free = { state: { $in: ["sweeping", "undone"] as const }, sweptAt: { $not: { $gt: begun } } };
       const found = await changes.findOneAndUpdate(
-        { $or: [...free], at: { $lte: until } },
-        { $set: { state: "sweeping", sweptAt: now } },
+        { $or: [{ state: "done" }, free], at: { $lte: until } },
+        [{ $set: { state: { $cond: [{ $eq: ["$state", "undone"] }, "undone", "sweeping"] }, sweptAt: now } }],
         { sort: { _id: 1 } },
       );
-      return found === null ? undefined : toChange(found);
+      return found === null ? undefined : { ...toChange(found), isUndone: found.state === "undone" };
+    },
+    async othersOf({ id, before }) {
+      const tables = before.map((table) => table.id);
+      const others = { "before.id": { $in: tables }, _id: { $ne: ObjectId.createFromHexString(id) } };
+      return (await changes.find(others).toArray()).map(toChange);
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { TableDefinition } from "../catalog/definition.js";
 import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
-import type { TableChange } from "../mongo/change-store.js";
+import type { SweptChange, TableChange } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { KEPT_MS } from "./change-table.js";
 
@@ -28,12 +28,18 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   };
 }
 
-/** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that one. */
-async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange): Promise<void> {
+/**
+ * Only what this very change took out of use: anything else belongs to another change, and is kept as long as that one. Of a
+ * change that was undone, that is what did not come back, and has not been taken anew since.
+ */
+async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
+  const { before, after, removed, isUndone } = change;
+  const others = await deps.changes.othersOf(change);
   for (const table of before) {
     const { id, storage } = table;
     // Other programs may still use what an adopted table no longer shows. Notes are for an undo alone.
     if (storage.adopted === true) {
+      if (isUndone) continue;
       const later = after.find((each) => each.id === id);
       if (later !== undefined)
         await deps.data.unset(storage.collection, notesOf({ before: table, after: later }));
@@ -46,18 +52,16 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange):
     const isOthers = definitions.some(
       (each) => each.id !== id && each.storage.collection === storage.collection,
     );
-    if (removed.includes(id)) {
-      if (current !== undefined) continue;
+    if (removed.includes(id) && current === undefined) {
+      if (others.some((other) => other.removed.includes(id))) continue;
       await deps.data.forgetSequence(id);
       await deps.journalStore.forgetTable(id);
       if (!isOthers) await deps.data.dropCollection(storage.collection);
       continue;
     }
     if (isOthers) continue;
-    const kept = [after.find((each) => each.id === id), current].flatMap((table) =>
-      Object.values(table?.storage.fields ?? {}),
-    );
-    const taken = Object.values(storage.fields).filter((field) => !kept.includes(field));
+    const kept = [...fieldsOf(current), ...others.flatMap((other) => takenBy(other, id))];
+    const taken = takenBy(change, id).filter((field) => !kept.includes(field));
     const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
     for (const field of gramsIn(current)) grams.delete(field);
     await deps.data.unset(storage.collection, [...taken, ...grams]);
@@ -65,6 +69,16 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: TableChange):
     // others.
     await deps.journalStore.forgetValues(id, taken);
   }
+}
+
+/** The fields that a change took out of use in a table. */
+function takenBy({ before, after }: Pick<TableChange, "before" | "after">, id: string): string[] {
+  const left = fieldsOf(after.find((table) => table.id === id));
+  return fieldsOf(before.find((table) => table.id === id)).filter((field) => !left.includes(field));
+}
+
+function fieldsOf(table: TableDefinition | undefined): string[] {
+  return Object.values(table?.storage.fields ?? {});
 }
 
 /** Earlier versions left them in place when a column was no longer searchable. */

@@ -285,6 +285,68 @@ describe("what a change took away", () => {
     expect(await valuesOf(admin, "again", "a")).toEqual(["x"]);
   }, 60_000);
 
+  /** Undoes a change that took away a column. */
+  async function undone(id: string, name: string, column: string): Promise<void> {
+    expect((await admin.send("POST", `/svc_table/${id}/undo`)).status).toBe(202);
+    await until(
+      () => tableNamed(admin, name),
+      ({ columns }) => columns.some((each: Row) => each.name === column),
+    );
+    await settled(name);
+  }
+
+  /** A table whose `a` was converted and whose `b` was removed; only `b` came back, since `a` was changed again. */
+  async function backInPart(name: string): Promise<Row> {
+    const columns = ["a", "b"].map((each) => ({ name: each, type: "string" }));
+    const made = await makeTable(admin, { name, columns });
+    await make(admin, name, { a: "12", b: "back" });
+    const [a] = made.columns;
+    const converted = { id: a.id, name: "a", type: "int" };
+    await confirmed(made.id, { columns: [converted] }, name);
+    const changed = await admin.patch(`/svc_table/${made.id}`, { columns: [{ ...converted, unique: true }] });
+    expect(changed.status).toBeLessThan(300);
+    await settled(name);
+    await undone(made.id, name, "b");
+    return tableNamed(admin, name);
+  }
+
+  const changesOf = (id: string) => client.db().collection("_changes").find({ table: id }).toArray();
+
+  it("goes as well where an undo has brought back something else of its change", async () => {
+    const { id, columns } = await backInPart("in_part");
+    expect(columns.map(({ name, type }: Row) => `${name} ${type}`)).toEqual(["a int", "b string"]);
+    expect(Object.values((await stored("in_part"))[0] ?? {})).toContain("12");
+    await age(id, days(32));
+    await restart();
+    await until(
+      () => changesOf(id),
+      (all) => all.length === 0,
+    );
+    expect(Object.values((await stored("in_part"))[0] ?? {})).not.toContain("12");
+    expect([await valuesOf(admin, "in_part", "a"), await valuesOf(admin, "in_part", "b")]).toEqual([
+      [12],
+      ["back"],
+    ]);
+  }, 60_000);
+
+  it("stays where it came back and was taken anew since, for as long as that can be undone", async () => {
+    const { id, columns } = await backInPart("anew");
+    const [first] = (await changesOf(id)).map(({ _id }) => _id);
+    if (first === undefined) throw new Error("no change");
+    await confirmed(id, { columns: columns.filter(({ name }: Row) => name === "a") }, "anew");
+    await client
+      .db()
+      .collection("_changes")
+      .updateOne({ _id: first }, { $set: { at: days(32) } });
+    await restart();
+    await until(
+      () => changesOf(id),
+      (all) => all.every(({ _id }) => !_id.equals(first)),
+    );
+    await undone(id, "anew", "b");
+    expect(await valuesOf(admin, "anew", "b")).toEqual(["back"]);
+  }, 60_000);
+
   /** Deletes a table; the tidying up may still be going on. */
   async function deleted({ id, name }: Row): Promise<void> {
     const { body } = await admin.delete(`/svc_table/${id}`);
