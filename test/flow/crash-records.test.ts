@@ -149,7 +149,7 @@ describe("kill -9 of one of two instances", () => {
     const db = client.db();
     // Its notes name an instance that is not heard of any more.
     const open = async (): Promise<number> =>
-      (await db.collection("_unfinished").countDocuments()) +
+      (await db.collection("_unfinished").countDocuments(NOT_DONE)) +
       (await db.collection("_content_pending").countDocuments()) +
       (await db.collection("_deletes").countDocuments({ done: false })) +
       (await db.collection("_counting").countDocuments(NOT_DONE));

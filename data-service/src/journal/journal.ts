@@ -26,6 +26,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** What tells of announcements whether their changes may still come. */
+interface Left {
+  /** Will the process that announced this do nothing more about it? */
+  readonly isDead: (pending: Pending) => Promise<boolean>;
+  /** May the database still do what that process has sent? */
+  readonly mayBeMade: (pending: Pending) => boolean;
+}
+
 export class Journal {
   readonly #deps: JournalDeps;
   readonly #waiting: Waiting[] = [];
@@ -82,13 +90,9 @@ export class Journal {
   /**
    * Publishes changes that dead processes made but did not publish, and forgets those that they only announced.
    * @param tables by id; what was announced for others is forgotten
-   * @param isDead whether the process that announced this will do nothing more about it
    * @returns how many changes were published late
    */
-  async repair(
-    tables: ReadonlyMap<string, Table>,
-    isDead: (pending: Pending) => Promise<boolean>,
-  ): Promise<number> {
+  async repair(tables: ReadonlyMap<string, Table>, { isDead, mayBeMade }: Left): Promise<number> {
     let told = 0;
     for (const pending of await this.#deps.journal.allAnnounced()) {
       if (!(await isDead(pending))) continue;
@@ -97,17 +101,21 @@ export class Journal {
       if (table !== undefined && entry !== undefined) {
         await this.publish(table, [entry]);
         told += 1;
-      } else if (table?.history === true) await this.#keepTold(pending);
+      } else if (table !== undefined && !(await this.#isTold(table, pending)) && mayBeMade(pending)) continue;
       await this.withdraw([pending]);
     }
     return told;
   }
 
-  /** A change that was published and built on since: a crash of the database may have lost its history alone. */
-  async #keepTold({ id }: Pending): Promise<void> {
+  /**
+   * Was the change published, and built on since? A crash of the database may have lost its history alone, which is
+   * completed.
+   */
+  async #isTold({ history = false }: Table, { id }: Pending): Promise<boolean> {
     const { journal } = this.#deps;
     const told = await journal.entry(id);
-    if (told !== undefined) await journal.keep([told]);
+    if (told !== undefined && history) await journal.keep([told]);
+    return told !== undefined;
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import { tablesById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
-import { isDead, type Onlooker } from "../schema/dead-instances.js";
+import { isDead, type Noted, type Onlooker, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { Journal } from "./journal.js";
 
@@ -31,7 +31,10 @@ export async function repairJournal(
   const onlooker = { clock, instances, own: presence.id, alone };
   const told = await gate.run(async () => {
     const tables = tablesById(await catalogs.refresh());
-    return journal.repair(tables, (pending) => isDead(onlooker, pending));
+    return journal.repair(tables, {
+      isDead: (pending) => isDead(onlooker, pending),
+      mayBeMade: ({ at }: Noted) => !alone && clock.now().getTime() - at.getTime() < WRITTEN_WITHIN_MS,
+    });
   });
   if (told > 0) logger.info({ told }, "told of changes that interrupted writes had left");
 }

@@ -9,7 +9,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import { eachLink } from "../query/lower/each-link.js";
 import { linksTo } from "../query/lower/links.js";
-import type { Noted } from "../schema/dead-instances.js";
+import { type Noted, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstValidator } from "./driver-errors.js";
 
@@ -43,9 +43,6 @@ interface MarkDocument {
   /** They have been counted, and will be counted once more. */
   counted?: true;
 }
-
-/** No write takes longer than this, not even one whose process has died. */
-const WRITTEN_WITHIN_MS = 120_000;
 
 /** Marks that nobody has abandoned. */
 const WAITED_FOR = { abandoned: { $ne: true as const } };

@@ -20,6 +20,8 @@ export interface Unfinished {
   /** The entry of this key says whether they are complete. */
   readonly once?: OnceOwner;
   readonly steps: readonly UndoStep[];
+  /** They were taken back once; what was still under way by then is to be looked for once more, after `at`. */
+  readonly again?: boolean;
   /** They are complete, or taken back: only the note itself is left. */
   readonly done?: boolean;
 }
@@ -62,7 +64,7 @@ interface Stamped {
   instance: string;
   at: Date;
 }
-type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[]; done?: boolean };
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[]; again?: boolean; done?: boolean };
 type DeleteDocument = Stamped & Omit<Delete, "id">;
 
 export class UnfinishedStore {
@@ -114,7 +116,7 @@ export class UnfinishedStore {
    * @returns false when somebody has taken this process for dead
    */
   async leave({ id, instance }: Pick<Unfinished, "id" | "instance">, at: Date): Promise<boolean> {
-    const left = { $set: { at }, $pull: { steps: { kind: "linked" as const, list: true } } };
+    const left = { $set: { at, again: true }, $pull: { steps: { kind: "linked" as const, list: true } } };
     const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, left);
     return matchedCount === 1;
   }

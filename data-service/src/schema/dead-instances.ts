@@ -7,6 +7,9 @@ const DEAD_AFTER_MS = 10_000;
 /** For what this very process has begun and, because the database was away, neither ended nor taken back. */
 const FAILED_AFTER_MS = 60_000;
 
+/** A command is not under way for longer than this, not even one whose process has died or whose answer was lost. */
+export const WRITTEN_WITHIN_MS = 120_000;
+
 /** Something that an instance noted before it did it. */
 export interface Noted {
   readonly instance: string;

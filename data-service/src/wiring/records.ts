@@ -120,6 +120,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       logger,
       takeBack: (steps, of) => takeBack({ ...parts, logger: of }, steps),
       areDone: (steps) => areDone(parts, steps),
+      alone: isEmbedded(config),
     }),
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },

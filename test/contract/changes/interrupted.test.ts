@@ -55,7 +55,10 @@ async function make(title: string): Promise<Stored> {
   return found;
 }
 
-const longAgo = (): Date => new Date(Date.now() - 60_000);
+/** Since then an instance counts as dead. */
+const aWhileAgo = (): Date => new Date(Date.now() - 60_000);
+/** What it has sent before that is not under way any more, either. */
+const longAgo = (): Date => new Date(Date.now() - 180_000);
 
 /** Says that a change is about to be made, by an instance that has died. @returns its id */
 async function announce(
@@ -81,7 +84,10 @@ async function announce(
 }
 
 async function write(letter: Stored, title: string, at = longAgo()): Promise<void> {
-  const e = await announce("updated", letter, at);
+  await change(letter, title, await announce("updated", letter, at));
+}
+
+async function change(letter: Stored, title: string, e: ObjectId): Promise<void> {
   await letters().updateOne(
     { _id: letter._id },
     { $set: { title, _change: { e, n: letter._change.n + 1 } } },
@@ -136,6 +142,18 @@ describe("a write that was made and not told", () => {
     expect(told().slice(2).toSorted()).toEqual(
       [`created ${made._id} 1`, `deleted ${deleted._id} 2`, `updated ${changed._id} 2`].toSorted(),
     );
+  });
+
+  it("is told also where the database made it after its process was taken for dead", async () => {
+    const [letter, other] = [await make("a"), await make("b")];
+    const e = await announce("updated", letter, aWhileAgo());
+    await write(other, "c", aWhileAgo());
+    await source.first(3, ...CHANGES);
+    expect(told().at(-1)).toBe(`updated ${other._id} 2`);
+    await change(letter, "d", e);
+    await source.first(4, ...CHANGES);
+    expect(told().at(-1)).toBe(`updated ${letter._id} 2`);
+    await nothingAnnounced();
   });
 
   it("stands in the history, too, where a crash of the database took it from there and others built upon it", async () => {

@@ -13,6 +13,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
+import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "../records/make.js";
 
@@ -127,7 +128,7 @@ describe("a rule that a dead process has half changed, and whose former role is 
     const notes = system.held.db.collection("_unfinished");
     await notes.insertOne({ instance: "a dead process", at: long, steps: [step] });
     await until(
-      () => notes.countDocuments({ done: { $ne: true } }),
+      () => unfinishedIn(system.held.db),
       (count) => count === 0,
       40_000,
     );

@@ -14,6 +14,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
+import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { filesOf } from "../transfer/files.js";
 import { make, makeTable, type Row, read } from "./make.js";
@@ -150,7 +151,7 @@ it("what is taken back twice is what it was after the first time", async () => {
   // As a process leaves it that dies when it has taken all back.
   const noneLeft = () =>
     until(
-      () => unfinished.countDocuments(),
+      () => unfinishedIn(held.db),
       (count) => count === 0,
     );
   await noneLeft();

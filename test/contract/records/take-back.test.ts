@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { deleteConfirmed } from "../tables/change.js";
 import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
@@ -196,7 +197,7 @@ describe("what a dead process has left", () => {
   };
   const settled = (left: number): Promise<number> =>
     until(
-      () => db.collection("_unfinished").countDocuments(),
+      () => unfinishedIn(db),
       (count) => count <= left,
     );
   /** A step that has changed a record: what it was before, and what the change says of itself. */

@@ -6,6 +6,7 @@ import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -110,7 +111,8 @@ function standsStillAt(when: (command: string) => boolean): { reached: Promise<u
 
 /** Resolves when no note of this kind is left to be worked off. */
 async function workedOff(notes: "_deletes" | "_unfinished"): Promise<void> {
-  const left = () => db.collection(notes).countDocuments({ done: { $ne: true } });
+  const deletes = () => db.collection("_deletes").countDocuments({ done: { $ne: true } });
+  const left = notes === "_deletes" ? deletes : () => unfinishedIn(db);
   expect(await until(left, (count) => count === 0, PATIENCE_MS)).toBe(0);
 }
 

@@ -71,8 +71,8 @@ async function wrongContents(db: Db): Promise<string[]> {
   return problems;
 }
 
-/** A mark whose parents have been counted stays a while, and they are counted once more. */
-export const NOT_DONE = { counted: { $ne: true } };
+/** A mark whose parents have been counted stays a while, as does a note that was worked off: both are gone through once more. */
+export const NOT_DONE = { counted: { $ne: true }, again: { $ne: true } };
 
 /** What a service notes down while it works is cleared away when nothing is under way. */
 async function leftovers(db: Db): Promise<string[]> {

@@ -15,7 +15,7 @@ const unanswered = databaseAway(new Error("the connection is closed"));
 const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
 
 /** Notes in memory, and what was taken back, in its order. */
-function world() {
+function world({ alone = false } = {}) {
   const kept = new Map<string, Note>();
   const back: string[] = [];
   /** Of those who took it back. */
@@ -47,7 +47,7 @@ function world() {
       const former = kept.get(note.id.toHexString());
       if (former === undefined || !same(note)) return false;
       const steps = former.steps.filter((each) => each.kind !== "linked" || !each.list);
-      kept.set(note.id.toHexString(), { ...former, at, steps });
+      kept.set(note.id.toHexString(), { ...former, at, again: true, steps });
       return true;
     },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
@@ -60,11 +60,16 @@ function world() {
       return taken;
     },
   };
+  let now = 0;
+  const later = (ms: number): void => {
+    now += ms;
+  };
   const unfinished = (instance: string): Unfinished =>
     new Unfinished({
       notes,
       instance,
-      clock: { now: () => new Date(0) },
+      alone,
+      clock: { now: () => new Date(now) },
       logger: makeLogger("test", "fatal"),
       once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
       takeBack: async (steps, logger) => {
@@ -74,7 +79,7 @@ function world() {
       },
       areDone: async () => there.areDone,
     });
-  return { kept, back, loggers, lost, away, there, unfinished };
+  return { kept, back, loggers, lost, away, there, later, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -115,7 +120,7 @@ describe("a write that was not answered", () => {
   });
 
   it("of several is looked for once more two minutes later", async () => {
-    const { kept, back, unfinished } = world();
+    const { kept, back, later, unfinished } = world();
     const one = unfinished("one");
     const failing = one.wholly(async (log) => {
       await log.note(step("a"));
@@ -123,9 +128,9 @@ describe("a write that was not answered", () => {
     });
     await expect(failing).rejects.toBe(unanswered);
     expect([back, [...kept.values()].map(({ at }) => at.getTime())]).toEqual([["a"], [120_000]]);
-    const isDue = async ({ at }: Pick<Note, "at">): Promise<boolean> => at.getTime() <= 120_000;
-    expect(await unfinished("other").repair(isDue)).toBe(1);
-    expect(back).toEqual(["a", "a"]);
+    later(120_000);
+    expect(await unfinished("other").repair(async () => true)).toBe(1);
+    expect([back, kept.size]).toEqual([["a", "a"], 0]);
   });
 });
 
@@ -156,16 +161,31 @@ describe("a request with a logger of its own", () => {
 });
 
 describe("what a process has left", () => {
-  it("is taken back by another one", async () => {
-    const { kept, back, unfinished } = world();
-    void unfinished("dead").wholly(async (log) => {
-      await log.note(step("a"));
-      await log.note(step("b"));
+  /** A request whose process dies after these steps. */
+  async function left(unfinished: Unfinished, ...tables: readonly string[]): Promise<void> {
+    void unfinished.wholly(async (log) => {
+      for (const table of tables) await log.note(step(table));
       await new Promise(() => undefined);
     });
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it("is taken back by another one", async () => {
+    const { kept, back, unfinished } = world({ alone: true });
+    await left(unfinished("dead"), "a", "b");
     expect(await unfinished("other").repair(async ({ instance }) => instance === "dead")).toBe(1);
     expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+
+  it("is taken back once more two minutes later where its commands may still be done", async () => {
+    const { kept, back, later, unfinished } = world();
+    await left(unfinished("dead"), "a");
+    const other = unfinished("other");
+    const isDead = async ({ instance, at }: Note): Promise<boolean> =>
+      instance === "dead" || at.getTime() <= 120_000;
+    expect([await other.repair(isDead), kept.size]).toEqual([1, 1]);
+    later(120_000);
+    expect([await other.repair(isDead), kept.size, back]).toEqual([1, 0, ["a", "a"]]);
   });
 
   it("is nothing that this process still works on, however long it takes", async () => {
@@ -186,7 +206,8 @@ describe("what a process has left", () => {
       return "made";
     });
     await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
-    expect([back, kept.size]).toEqual([["a", "a"], 0]);
+    expect(back).toEqual(["a", "a"]);
+    expect([...kept.values()]).toMatchObject([{ instance: "other", again: true }]);
   });
 
   it.each([

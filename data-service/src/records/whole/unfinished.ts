@@ -7,6 +7,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { mayStillBeDone, throwUnanswered, uncertain } from "./uncertain.js";
@@ -26,6 +27,8 @@ export interface UnfinishedDeps {
   readonly takeBack: (steps: readonly UndoStep[], logger: Logger) => Promise<void>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly UndoStep[]) => Promise<boolean>;
+  /** No other process uses the database, so nothing of a dead one can still be done. */
+  readonly alone: boolean;
 }
 
 /** How long a request keeps telling the database that it is whole before it gives up, and how often it does. */
@@ -33,8 +36,6 @@ const ASKED_AGAIN_MS = 5_000;
 const LOOK_MS = 100;
 /** How often it goes on doing so when nobody waits for the answer any more. */
 const LATER_MS = 1_000;
-/** What may still be done, as its answer was lost, is done by then: a command is not under way for longer. */
-const SECOND_LOOK_MS = 120_000;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
@@ -165,7 +166,7 @@ export class Unfinished {
   async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[], isOver: boolean): Promise<boolean> {
     const { notes, clock } = this.#deps;
     await this.#takeBack(steps);
-    if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + SECOND_LOOK_MS));
+    if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + WRITTEN_WITHIN_MS));
     const isOurs = await notes.end(note);
     this.#forget(note);
     return isOurs;
@@ -222,11 +223,16 @@ export class Unfinished {
       await notes.forget(note);
       return false;
     }
-    // Not over if it was left for a second look and its key has come again before that.
-    await this.#undo(note, note.steps, left.at <= clock.now());
+    await this.#undo(note, note.steps, this.#isLastLook(left));
     // The key is free again: sending it again starts afresh.
     if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
     return true;
+  }
+
+  /** What a process has sent before it died may be written after the first look, and its key may come again before the second. */
+  #isLastLook({ instance, again = false, at }: Note): boolean {
+    const { alone, instance: own, clock } = this.#deps;
+    return (alone && instance !== own) || (again && at <= clock.now());
   }
 
   /** Once this has said no, the request can't become whole any more. */
