@@ -35,6 +35,14 @@ export function describeNumber(number: number): string {
   return `a number beyond ±${Number.isFinite(number) ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE}`;
 }
 
+/** A value for a message: texts and numbers as they were sent, unless they are long. */
+export function describeValue(value: Json): string {
+  if (typeof value === "number") return describeNumber(value);
+  if (typeof value !== "string") return kindOf(value);
+  if (!value.isWellFormed()) return "text with half a character (an unpaired surrogate)";
+  return value.length > 40 ? "this text" : JSON.stringify(value);
+}
+
 /**
  * Tells whether a value nests deeper than `limit`, without recursion, so that it can run before anything recursive.
  */

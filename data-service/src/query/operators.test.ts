@@ -160,6 +160,7 @@ describe("operands that do not fit", () => {
       ["red"],
       "f: an enum list takes _contains with one of its values, and _eq and _neq only with null",
     ],
+    ["string", "_eq", "\ud83d", "f: must be text, not text with half a character (an unpaired surrogate)"],
     ["boolean", "_eq", "x".repeat(50), "f: must be true or false, not this text"],
   ])("%s %s", (type, name, operand, problem) => {
     expect(refusalOf(() => bindOperator(of(type), name, operand, "f"))).toBe(problem);

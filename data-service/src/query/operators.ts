@@ -1,6 +1,6 @@
 // The public operators, one row each: which columns accept them, with which operand, and what they mean.
 import type { AppError } from "@portico/shared/app-error";
-import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
+import { describeValue, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import {
   COLUMN_TYPES,
@@ -57,7 +57,7 @@ function value(column: Column, operand: Json, path: Path): Stored {
 
 /** @param fits whether it would be right with another text */
 function wrongValue(column: Column, operand: Json, path: Path, fits: (text: string) => boolean): AppError {
-  const problem = `must be ${expectation(column)}, not ${describe(operand)}`;
+  const problem = `must be ${expectation(column)}, not ${describeValue(operand)}`;
   // As in the offset of a time, `+02:00`.
   const wasPlus = typeof operand === "string" && operand.includes(" ") && fits(operand.replaceAll(" ", "+"));
   return refuse(path, wasPlus ? `${problem} (a + in an address is a space; write %2B)` : problem);
@@ -66,11 +66,6 @@ function wrongValue(column: Column, operand: Json, path: Path, fits: (text: stri
 function expectation(column: Column): string {
   const { expects } = COLUMN_TYPES[column.type];
   return column.values.length > 0 ? `one of ${column.values.slice(0, 20).join(", ")}` : expects;
-}
-
-function describe(operand: Json): string {
-  if (typeof operand === "string") return operand.length > 40 ? "this text" : JSON.stringify(operand);
-  return typeof operand === "number" ? describeNumber(operand) : kindOf(operand);
 }
 
 function checkLength(text: string, path: Path): void {
@@ -94,8 +89,7 @@ function flag(operand: Json, path: Path): boolean {
 /** The text to search for: literal, never a pattern. An empty one is in every text. */
 function needle(operand: Json, path: Path): string {
   if (typeof operand !== "string") throw refuse(path, `must be text, not ${kindOf(operand)}`);
-  if (!operand.isWellFormed())
-    throw refuse(path, "must be text, not text with half a character (an unpaired surrogate)");
+  if (!operand.isWellFormed()) throw refuse(path, `must be text, not ${describeValue(operand)}`);
   checkLength(operand, path);
   return operand;
 }
@@ -136,7 +130,8 @@ function text(op: "contains" | "startsWith" | "endsWith"): Operator {
 const contains: Operator["bind"] = (column, operand, path) => {
   if (column.type !== "enumList") return text("contains").bind(column, operand, path);
   const member = COLUMN_TYPES.enum.parse(operand, column.values);
-  if (member === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(operand)}`);
+  if (member === undefined)
+    throw refuse(path, `must be ${expectation(column)}, not ${describeValue(operand)}`);
   return test(column, { op: "member", value: member });
 };
 

@@ -31,6 +31,11 @@ describe("limit and page", () => {
     expect([skip > 1e15, Number.isSafeInteger(skip + limit)]).toEqual([true, true]);
   });
 
+  it("the second page of the greatest limit is past the end as well", () => {
+    const { limit, skip } = parsePaging({ limit: Number.MAX_SAFE_INTEGER, page: 2 }, at, undefined);
+    expect([skip > 1e15, limit > 0, Number.isSafeInteger(skip + limit)]).toEqual([true, true, true]);
+  });
+
   it.each<Json>(["-1", -1, "1.5", 1.5, "", " 1", "1e2", "0x1", "NaN", "１", null, true, [], {}])(
     "refuses %j",
     (value) => {

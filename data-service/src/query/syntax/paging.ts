@@ -6,6 +6,9 @@ import { type Path, refuse } from "../refuse.js";
 
 const DEFAULT_LIMIT = 10;
 
+/** No list is as long. */
+const PAST_THE_END = Number.MAX_SAFE_INTEGER - 1;
+
 /** How many records a list has where no limit is given. @param maxLimit QUERY_MAX_LIMIT, undefined = none */
 export function standardLimit(maxLimit: number | undefined): number {
   return Math.min(DEFAULT_LIMIT, maxLimit ?? DEFAULT_LIMIT);
@@ -28,9 +31,9 @@ export function parsePaging(
     throw refuse(path("limit"), `${all} ${maxLimit}`);
   }
   // Everything is on the first page of an unlimited list; a later one is past the end.
-  const skip = limit === 0 && page > 1 ? Number.MAX_SAFE_INTEGER : (page - 1) * limit;
-  // No list is as long as the greatest number: beyond it is past the end.
-  return { limit, skip: Math.min(skip, Number.MAX_SAFE_INTEGER - limit) };
+  const skip = limit === 0 && page > 1 ? PAST_THE_END : Math.min((page - 1) * limit, PAST_THE_END);
+  // The database counts to the last record of the page.
+  return { limit: Math.min(limit, Number.MAX_SAFE_INTEGER - skip), skip };
 }
 
 /** @param most what to name as the greatest number */

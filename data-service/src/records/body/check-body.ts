@@ -1,6 +1,6 @@
 // Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
 import { AppError } from "@portico/shared/app-error";
-import { describeNumber, isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
+import { describeValue, isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import {
   type Catalog,
   type Column,
@@ -199,10 +199,10 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
 
 /** Of a list of values, the first that is not allowed. */
 function describeFor({ type, values }: Column, json: Json): string {
-  if (type !== "enumList" || !isArray(json)) return describe(json);
+  if (type !== "enumList" || !isArray(json)) return describeValue(json);
   const known = new Set<Json>(values);
   const wrong = json.find((each) => !known.has(each));
-  return `one with ${describe(wrong ?? null)}`;
+  return `one with ${describeValue(wrong ?? null)}`;
 }
 
 /** A new record can be reached by its id; ids that other programs gave to theirs are what they are. */
@@ -211,13 +211,6 @@ function checkGenerated(column: Column, json: Json, table: Table, report: Report
   if (column !== table.idColumn || value === undefined || value === null) return value;
   const problem = idProblem(String(COLUMN_TYPES[column.type].toJson(value)));
   return problem === undefined ? value : report(column.name, problem);
-}
-
-function describe(json: Json): string {
-  if (typeof json === "string" && !json.isWellFormed())
-    return "text with half a character (an unpaired surrogate)";
-  if (typeof json === "number") return describeNumber(json);
-  return typeof json === "string" && json.length <= 40 ? JSON.stringify(json) : kindOf(json);
 }
 
 /** How the links of a body are taken. */
@@ -262,7 +255,7 @@ function plainId(target: Table, json: Json, path: string, { report, isImport }: 
   }
   return (
     row.parse(json, []) ??
-    report(path, `must be the id of a "${target.name}" record, ${row.expects}, not ${describe(json)}`)
+    report(path, `must be the id of a "${target.name}" record, ${row.expects}, not ${describeValue(json)}`)
   );
 }
 
