@@ -62,6 +62,15 @@ export interface Moved {
 
 export type UndoStep = MadeStep | ChangedStep | LinkedStep;
 
+/** How many records steps are about. */
+export function recordsIn(steps: readonly UndoStep[]): number {
+  const count = (step: UndoStep): number => {
+    if (step.kind === "made") return step.ids.length;
+    return step.kind === "linked" ? step.gained.length + step.lost.length : 1;
+  };
+  return steps.reduce((sum, step) => sum + count(step), 0);
+}
+
 /** Where a request notes what it is about to do. To be awaited before doing it. */
 export interface UndoLog {
   note(step: UndoStep): Promise<void>;

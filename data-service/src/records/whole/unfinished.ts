@@ -11,7 +11,7 @@ import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { mayStillBeDone, throwUnanswered, uncertain } from "./uncertain.js";
-import type { UndoLog, UndoStep } from "./undo.js";
+import { recordsIn, type UndoLog, type UndoStep } from "./undo.js";
 
 export interface UnfinishedDeps {
   readonly notes: Pick<
@@ -216,13 +216,18 @@ export class Unfinished {
 
   /** @returns whether there was something to take back, and nobody else did it */
   async #takeOver(left: Note): Promise<boolean> {
-    const { notes, instance, clock } = this.#deps;
+    const { notes, instance, clock, logger } = this.#deps;
     const note = await notes.take(left, instance, clock.now());
     if (note === undefined) return false;
     if (note.once !== undefined && (await this.#isWhole(note.once))) {
       await notes.forget(note);
       return false;
     }
+    // Of thousands of records this takes minutes, and at a start everybody waits for it.
+    logger.info(
+      { note: note.id, records: recordsIn(note.steps) },
+      "taking back what an interrupted request has written",
+    );
     await this.#undo(note, note.steps, this.#isLastLook(left));
     // The key is free again: sending it again starts afresh.
     if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
