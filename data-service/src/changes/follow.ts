@@ -153,6 +153,7 @@ class Following {
     for await (const some of inRoom(own, (each) => this.#judge(each))) {
       for (const told of some) {
         // What was judged by former rights is not told: a reset follows.
+        this.#mustReset ||= told.event === "reset";
         if (this.#isOver()) return true;
         if (!(await this.#send(told))) return false;
       }

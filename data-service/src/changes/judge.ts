@@ -10,8 +10,7 @@ import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
-import { matchStages } from "../query/lower/condition.js";
-import { type Document, Names } from "../query/lower/document.js";
+import type { Document } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { useCountersIn } from "../query/plan/use-counters.js";
 import { findTable } from "../records/find-table.js";
@@ -21,6 +20,8 @@ import { NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 import { RecordTooLarge } from "../store-refusals.js";
+import { type Doubtful, judgeDoubtful } from "./judge-doubtful.js";
+import { matchedImages } from "./matched-images.js";
 
 /** Records that are told together. They are held until the slowest of their clients has read them. */
 const MOST_BYTES = 1024 * 1024;
@@ -29,7 +30,8 @@ export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left"
 
 /** What is reported about one change. */
 export interface Told {
-  readonly event: ChangeEvent;
+  /** `reset`: nobody knows whether the caller is to be told of it. */
+  readonly event: ChangeEvent | "reset";
   readonly position: Position;
   readonly data: JsonObject;
 }
@@ -69,13 +71,20 @@ export async function openWish(
 
 /**
  * What the caller is told about entries of the table, in their order. A change is told when the record matched before it,
- * after it, or both; with the record as it is now, or null when the caller can no longer read it.
+ * after it, or both; with the record as it is now, or null when the caller can no longer read it. Where nobody knows that, it is
+ * `reset`.
  * @throws NoRoom when there are several records and too much of them: ask for some entries of these
  */
 export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
-  const matched = await matchedImages(deps, wish, entries);
+  const { table, node } = wish;
+  const images = entries.flatMap(({ entry }) => [entry.before ?? [], entry.after ?? []].flat());
+  const matched = await matchedImages(deps, table, images, [node.rule, node.filter]);
+  const deleted = entries.flatMap(({ entry }) =>
+    isDeletion(table, entry) ? [entry.before ?? []].flat() : [],
+  );
+  const judged = { matched, doubtful: await judgeDoubtful(deps, wish, deleted) };
   const told = entries.flatMap(({ entry, position }) => {
-    const event = eventOf(wish.table, entry, matched);
+    const event = eventOf(table, entry, judged);
     return event === undefined ? [] : [{ event, entry, position }];
   });
   const shown = told.filter(({ event }) => isShown(event)).map(({ entry }) => entry.record);
@@ -88,35 +97,31 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
   });
 }
 
-function isShown(event: ChangeEvent): boolean {
-  return event !== "deleted" && event !== "left";
+function isShown(event: Told["event"]): boolean {
+  return event === "created" || event === "updated" || event === "entered";
 }
 
-function eventOf(
-  table: Table,
-  { kind, before, after }: Entry,
-  matched: ReadonlySet<Document>,
-): ChangeEvent | undefined {
+/** What is known of records before and after changes. */
+interface Judged {
+  /** Those that satisfy the caller's rules and filter. */
+  readonly matched: ReadonlySet<Document>;
+  /** What those that were deleted come to where related records would have to say. */
+  readonly doubtful: ReadonlyMap<Document, Doubtful>;
+}
+
+function eventOf(table: Table, entry: Entry, { matched, doubtful }: Judged): Told["event"] | undefined {
+  const { kind, before, after } = entry;
   const matchedBefore = before !== undefined && matched.has(before);
   const matchesAfter = after !== undefined && matched.has(after);
   if (matchesAfter) return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
+  const doubt = before && doubtful.get(before);
+  if (doubt !== undefined) return doubt === "nothing" ? undefined : doubt;
   if (!matchedBefore) return undefined;
-  const { deletedAt } = table;
-  const isDeleted = kind === "deleted" || (deletedAt !== undefined && after?.[deletedAt.field] !== undefined);
-  return isDeleted ? "deleted" : "left";
+  return isDeletion(table, entry) ? "deleted" : "left";
 }
 
-/** The records, before and after, that satisfy the caller's rules and filter. One query for all of them. */
-async function matchedImages(
-  { store }: RecordDeps,
-  { table, node }: Wish,
-  entries: readonly Numbered[],
-): Promise<ReadonlySet<Document>> {
-  const images = entries.flatMap(({ entry }) => [entry.before ?? [], entry.after ?? []].flat());
-  if (images.length === 0 || (node.rule.kind === "always" && node.filter.kind === "always"))
-    return new Set(images);
-  const passing = await store.wouldMatch(table, images, matchStages([node.rule, node.filter], new Names()));
-  return new Set(images.filter((_, at) => passing.has(at)));
+function isDeletion({ deletedAt }: Table, { kind, after }: Entry): boolean {
+  return kind === "deleted" || (deletedAt !== undefined && after?.[deletedAt.field] !== undefined);
 }
 
 /** The records as the caller may read them now, by the text of their ids. */

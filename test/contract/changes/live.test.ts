@@ -171,6 +171,44 @@ describe("a stream of changes", () => {
     expect(short(named)).toEqual([`created ${note}`]);
   });
 
+  it.each([false, true])(
+    "says `reset` where a delete took away what the record would be judged by (kept: %j)",
+    async (softDelete) => {
+      const [dens, cubs] = [`dens_${softDelete}`, `cubs_${softDelete}`];
+      const columns = [{ name: "name", type: "string" }];
+      await define({ name: dens, changes: true, softDelete, columns });
+      const den = { name: "den", type: "many-to-one", table: dens, inverse: "cubs", onDelete: "CASCADE" };
+      await define({ name: cubs, changes: true, softDelete, columns, relations: [den] });
+      const [full, empty] = [
+        await make(`/${dens}`, { name: "full" }),
+        await make(`/${dens}`, { name: "empty" }),
+      ];
+      await make(`/${cubs}`, { name: "cub", den: full });
+      const other = await make(`/${cubs}`, { name: "other", den: empty });
+      const changesOf = (table: string, filter: object, from = "") =>
+        follow(`/${table}/changes`, { query: { filter }, ...(from === "" ? {} : { from }) });
+      const [withCubs, named, inFull, inEmpty] = await Promise.all([
+        changesOf(dens, { cubs: {} }),
+        changesOf(dens, { _or: [{ name: "full" }, { cubs: {} }] }),
+        changesOf(cubs, { den: { name: "full" } }),
+        changesOf(cubs, { den: { name: "empty" } }),
+      ]);
+      expect((await admin.delete(`/${cubs}/${other}`)).status).toBe(200);
+      expect((await admin.delete(`/${dens}/${full}`)).status).toBe(200);
+      await withCubs.first(1, "reset");
+      await Promise.all([named, inEmpty].map((source) => source.first(1, "deleted")));
+      // A cub goes before its den, so it may have been judged while that was still there.
+      const later = await changesOf(cubs, { den: { name: "full" } }, inFull.told[0]?.id);
+      await later.first(1, "reset");
+      // What the record itself decides, or what is still there, is told.
+      expect([named, inEmpty, withCubs].map((source) => short(source))).toEqual([
+        [`deleted ${full}`],
+        [`deleted ${other}`],
+        [],
+      ]);
+    },
+  );
+
   it("tells nothing of a list of records that was refused", async () => {
     const source = await follow("/notes/changes");
     await make("/notes", { key: "taken" });

@@ -1,0 +1,55 @@
+// What is known of a predicate where nobody knows what some relations lead to.
+import { describe, expect, it } from "@jest/globals";
+import { ALWAYS, type AuthorizedPredicate, NEVER, UNKNOWN } from "./ast.js";
+import { authorizePredicate } from "./authorize-read.js";
+import { conditionsOnRelated, possibly, surely } from "./bounds.js";
+import { column, rootView, step } from "./library-fixture.js";
+
+const own: AuthorizedPredicate = {
+  kind: "test",
+  column: column("authors.name"),
+  test: { op: "eq", value: "Ann" },
+};
+const related = authorizePredicate({ kind: "related", ...step("authors.books"), where: ALWAYS }, rootView);
+const exists = authorizePredicate({ kind: "exists", ...step("authors.books") }, rootView);
+/** Its own link says so. */
+const linked = authorizePredicate({ kind: "exists", ...step("books.author") }, rootView);
+const not = (of: AuthorizedPredicate): AuthorizedPredicate => ({ kind: "not", of });
+const all = (...of: AuthorizedPredicate[]): AuthorizedPredicate => ({ kind: "and", of });
+const any = (...of: AuthorizedPredicate[]): AuthorizedPredicate => ({ kind: "or", of });
+const everyOne = (): boolean => true;
+
+describe("where nobody knows what relations lead to", () => {
+  it.each<[string, AuthorizedPredicate, AuthorizedPredicate, AuthorizedPredicate]>([
+    ["a relation", related, NEVER, ALWAYS],
+    ["that there is a related record", exists, NEVER, ALWAYS],
+    ["that there is one, or none", any(exists, not(exists)), NEVER, ALWAYS],
+    ["the opposite of a relation", not(related), NEVER, ALWAYS],
+    ["the opposite of that", not(not(related)), NEVER, ALWAYS],
+    ["something of its own and a relation", all(own, related), NEVER, own],
+    ["one of both", any(own, related), own, ALWAYS],
+    ["neither of both", not(any(own, related)), NEVER, not(own)],
+    ["not both", not(all(own, related)), not(own), ALWAYS],
+  ])("%s is surely and possibly true", (_what, predicate, sure, possible) => {
+    expect([surely(predicate, everyOne), possibly(predicate, everyOne)]).toEqual([sure, possible]);
+  });
+
+  it.each<[string, AuthorizedPredicate]>([
+    ["a test", own],
+    ["its opposite", not(own)],
+    ["both", all(own, not(own))],
+    ["that it links to something", linked],
+    ["what is always true", ALWAYS],
+    ["what never is", NEVER],
+    ["what is unknown of every record", UNKNOWN],
+  ])("%s is as it is", (_what, alone) => {
+    expect([surely(alone, everyOne), possibly(alone, everyOne)]).toEqual([alone, alone]);
+    expect(conditionsOnRelated(alone)).toEqual([]);
+  });
+
+  it("the other relations still say what they do", () => {
+    const isUnknown = (condition: AuthorizedPredicate): boolean => condition === exists;
+    expect(possibly(all(related, exists), isUnknown)).toEqual(related);
+    expect(conditionsOnRelated(any(own, not(all(related, exists))))).toEqual([related, exists]);
+  });
+});

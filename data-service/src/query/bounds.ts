@@ -1,0 +1,55 @@
+// What is known of a predicate where nobody knows what some of a record's relations lead to: whether it is surely true, and
+// whether it could be. Pure.
+import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
+import { conjunction, disjunction, negation } from "./logic.js";
+import { isAboutKey, type Relational } from "./lower/condition.js";
+
+type IsUnknown = (condition: Relational) => boolean;
+
+/** True of the records of which the predicate is true, whatever those relations lead to. */
+export function surely(predicate: AuthorizedPredicate, isUnknown: IsUnknown): AuthorizedPredicate {
+  return bound(predicate, isUnknown, NEVER);
+}
+
+/** True of the records of which the predicate is true for something that those relations could lead to. */
+export function possibly(predicate: AuthorizedPredicate, isUnknown: IsUnknown): AuthorizedPredicate {
+  return bound(predicate, isUnknown, ALWAYS);
+}
+
+/** The conditions on what a record is related to, but for those that its own links decide. */
+export function conditionsOnRelated(predicate: AuthorizedPredicate): Relational[] {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return predicate.of.flatMap(conditionsOnRelated);
+    case "not":
+      return conditionsOnRelated(predicate.of);
+    case "related":
+    case "exists":
+      return isAboutKey(predicate) ? [] : [predicate];
+    default:
+      return [];
+  }
+}
+
+/** @param unknown what unknown conditions are taken for; inside a negation it is the opposite that gives the same bound */
+function bound(
+  predicate: AuthorizedPredicate,
+  isUnknown: IsUnknown,
+  unknown: typeof ALWAYS,
+): AuthorizedPredicate {
+  const boundOf = (each: AuthorizedPredicate) => bound(each, isUnknown, unknown);
+  switch (predicate.kind) {
+    case "and":
+      return conjunction(predicate.of.map(boundOf));
+    case "or":
+      return disjunction(predicate.of.map(boundOf));
+    case "not":
+      return negation(bound(predicate.of, isUnknown, unknown === ALWAYS ? NEVER : ALWAYS));
+    case "related":
+    case "exists":
+      return !isAboutKey(predicate) && isUnknown(predicate) ? unknown : predicate;
+    default:
+      return predicate;
+  }
+}
