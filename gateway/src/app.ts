@@ -8,7 +8,7 @@ import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, { type Express, type RequestHandler, Router } from "express";
-import type { Config } from "./config.js";
+import { type Config, pageOriginsOf } from "./config.js";
 import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
@@ -29,7 +29,7 @@ type Room = Config & Deps & { readonly pageOrigins: readonly string[] };
 
 /** @param isStopping whether the process is on its way out */
 export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): Express {
-  const room: Room = { ...config, ...deps, pageOrigins: [config.appUrl, ...config.allowedOrigins] };
+  const room: Room = { ...config, ...deps, pageOrigins: pageOriginsOf(config) };
   const watch = watchRequests(deps.metrics, config.otlpEndpoint !== undefined, routeOf);
   const app = express();
   app.set("case sensitive routing", true);

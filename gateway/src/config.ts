@@ -63,6 +63,11 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly limits: Limits;
 }
 
+/** Whose pages may sign in, write and be returned to, and whose sessions count: the app's own and ALLOWED_ORIGINS. */
+export function pageOriginsOf({ appUrl, allowedOrigins }: Config): readonly string[] {
+  return [appUrl, ...allowedOrigins];
+}
+
 /** Time limits that are no settings; tests shorten them. */
 export interface Limits {
   /** A data service on the same network that does not take a connection in this time is down. */

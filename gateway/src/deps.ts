@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "@portico/shared/clock";
 import { keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import { makeRegistry, type Registry } from "@portico/shared/metrics";
-import type { Config } from "./config.js";
+import { type Config, pageOriginsOf } from "./config.js";
 import { developmentFetch } from "./oauth/development/answers.js";
 import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development/code.js";
 import { developmentProviders } from "./oauth/development/provider.js";
@@ -41,14 +41,17 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const metrics = config.metricsPort === undefined && !config.showsMetrics ? undefined : makeRegistry();
   const watch = makeWatchCall(metrics);
   const watched = watchedFetch(watch);
+  const pageOrigins = pageOriginsOf(config);
   const authClient = makeAuthClient({
     dataServiceUrl,
+    pageOrigins,
     fetch: watched,
     timeoutMs: limits.authTimeoutMs,
     readyTimeoutMs: limits.readyTimeoutMs,
   });
   const identityClient = makeIdentityClient({
     dataServiceUrl,
+    pageOrigins,
     timeoutMs: limits.authTimeoutMs,
     clock: systemClock,
     fetch: watched,

@@ -1,5 +1,11 @@
 // What both services tell a page other than the one that a session was made for (contract, section 3.3).
 
+/**
+ * Names the origins whose pages the gateway serves, separated by commas, on its own calls and on a client's refresh: the data
+ * service knows for which one a session was made, and refuses it there if that one is no longer among them.
+ */
+export const PAGE_ORIGINS_HEADER = "X-Portico-Page-Origins";
+
 /** @param reason why it is refused; ends the sentence */
 export function pageRefused(origin: string, reason: string): string {
   return `Requests from the origin ${origin} are refused here; ${reason}.`;

@@ -5,7 +5,7 @@ import type { Audit } from "./audit.js";
 import { decideRotation } from "./decide-rotation.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshClaims } from "./refresh-token.js";
-import { isAlive, type RootOrigin, type Session } from "./session.js";
+import { isAlive, isServed, type RootOrigin, type Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 /** The user of a session, as the record says now. */
@@ -36,7 +36,7 @@ export interface AcceptedRefresh {
 /**
  * Every use of a refresh token begins here, so that a copied token is detected wherever it is used.
  * @param log carries the request's correlation id
- * @returns undefined for unknown, expired, revoked and reused tokens alike
+ * @returns undefined for unknown, expired, revoked and reused tokens alike, and where the session does not count
  */
 export async function acceptRefresh(
   deps: AcceptRefreshDeps,
@@ -61,6 +61,7 @@ export async function acceptRefresh(
     );
     return undefined;
   }
+  if (!isServed(session, client.pageOrigins)) return undefined;
   const user = await deps.users.findActive(session.userId);
   if (user === undefined || !(await isStillTheirs(deps, session, user, now))) {
     await end(deps, sessionId);

@@ -1,5 +1,6 @@
 // What a request says about the browser or program that made it.
 import { contextOf } from "@portico/shared/http-context";
+import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
@@ -12,6 +13,7 @@ const USER_AGENT_MAX_CHARACTERS = 256;
 const ORIGIN_HEADER = "X-Portico-Origin";
 
 export function clientFacts(request: Request): ClientFacts {
+  const pages = request.get(PAGE_ORIGINS_HEADER);
   return {
     // Only a hint unless the gateway has proved itself: anybody who reaches this service directly can send the header too.
     // It can only narrow where the cookies of the caller's own session are accepted.
@@ -19,6 +21,8 @@ export function clientFacts(request: Request): ClientFacts {
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     address: request.ip ?? null,
     correlationId: contextOf(request).correlationId,
+    // This, too, can only narrow what the caller's own session is good for.
+    ...(pages === undefined ? {} : { pageOrigins: pages.split(",") }),
   };
 }
 

@@ -23,6 +23,8 @@ export interface ClientFacts {
   readonly address: string | null;
   /** The request's id, for the audit log. */
   readonly correlationId?: string;
+  /** Those whose pages the gateway serves, where the call came by one. */
+  readonly pageOrigins?: readonly string[];
 }
 
 /** Who signed in and how. */

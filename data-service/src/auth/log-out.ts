@@ -5,7 +5,7 @@ import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshTokens } from "./refresh-token.js";
-import type { Session } from "./session.js";
+import { isServed, type Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 export interface LogOutDeps {
@@ -43,7 +43,7 @@ export async function logOut(
   reader.done();
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
   const sessionIds = [...new Set([named, bearerSession])].filter((id) => id !== undefined);
-  if (client.origin !== null) for (const id of sessionIds) await requireOwnPage(deps, id, client.origin);
+  for (const sessionId of sessionIds) await requireOwnPage(deps, sessionId, client);
   for (const sessionId of sessionIds) {
     const ended = await deps.sessions.remove(sessionId);
     deps.sessionCache.forgetSession(sessionId);
@@ -55,14 +55,18 @@ export async function logOut(
   }
 }
 
-/** From a refresh token alone the gateway can't tell which page its session was made for (contract, section 3.3). */
+/**
+ * From a refresh token alone the gateway can't tell which page its session was made for (contract, section 3.3). One whose
+ * page is served no more has none that could ask.
+ */
 async function requireOwnPage(
   { sessions, appUrl }: LogOutDeps,
   sessionId: string,
-  page: string,
+  { origin: page, pageOrigins }: ClientFacts,
 ): Promise<void> {
+  if (page === null) return;
   const session = await sessions.find(sessionId);
-  if (session === undefined) return;
+  if (session === undefined || !isServed(session, pageOrigins)) return;
   const own = session.origin ?? appUrl;
   if (own !== page) throw new AppError("FORBIDDEN", pageRefused(page, begunOn(own)));
 }

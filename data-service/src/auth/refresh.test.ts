@@ -111,6 +111,11 @@ const token = (generation: number) => tokens.refresh.write({ sessionId: ID, gene
 const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, CLIENT, log);
 const lend = (generation: number) => lendAccessToken(deps, token(generation), CLIENT, log);
 const refused = expect.objectContaining({ code: "INVALID_TOKEN", status: 401 });
+/** Makes it the session of a page. */
+function madeFor(origin: string): void {
+  const session = stored.get(ID);
+  if (session !== undefined) stored.set(ID, { ...session, origin });
+}
 
 describe("refresh", () => {
   it("answers the next pair and slides the session", async () => {
@@ -284,6 +289,33 @@ describe("lendAccessToken", () => {
   });
 });
 
+describe("a session for an origin whose pages the gateway does not serve", () => {
+  const GONE = "https://gone.example.com";
+  const by = (pageOrigins: readonly string[]) => ({ ...CLIENT, pageOrigins });
+  const useBy = (generation: number, pageOrigins: readonly string[]) =>
+    refresh(deps, { refreshToken: token(generation) }, by(pageOrigins), log);
+
+  it("is neither refreshed nor lent from, and stays as it is for a gateway that does", async () => {
+    madeFor(GONE);
+    await expect(useBy(0, [APP_URL])).rejects.toEqual(refused);
+    expect(await lendAccessToken(deps, token(0), by([APP_URL]), log)).toBeUndefined();
+    expect(stored.get(ID)?.generation).toBe(0);
+    expect((await useBy(0, [APP_URL, GONE])).refreshToken).toBe(token(1));
+  });
+
+  it("ends all the same when a replaced token of it is used", async () => {
+    madeFor(GONE);
+    await use(0);
+    time += 60_000;
+    await expect(useBy(0, [APP_URL])).rejects.toEqual(refused);
+    expect([stored.size, warnings.length]).toEqual([0, 1]);
+  });
+
+  it("is another matter than one that no browser made", async () => {
+    expect((await useBy(0, [APP_URL])).refreshToken).toBe(token(1));
+  });
+});
+
 describe("logOut", () => {
   it("ends the session of any generation of its token", async () => {
     await use(0);
@@ -310,6 +342,15 @@ describe("logOut", () => {
     await expect(asked).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect([stored.size, forgotten]).toEqual([1, []]);
     await logOut(deps, { refreshToken: token(0) }, undefined, page(APP_URL));
+    expect(stored.size).toBe(0);
+  });
+
+  it("by a page that is served ends a session whose own page is not", async () => {
+    madeFor("https://gone.example.com");
+    const page = { ...CLIENT, origin: APP_URL };
+    const asked = logOut(deps, { refreshToken: token(0) }, undefined, page);
+    await expect(asked).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await logOut(deps, { refreshToken: token(0) }, undefined, { ...page, pageOrigins: [APP_URL] });
     expect(stored.size).toBe(0);
   });
 

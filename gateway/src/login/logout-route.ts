@@ -1,4 +1,5 @@
 // POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
+import { badToken } from "@portico/shared/bearer-token";
 import { success } from "@portico/shared/envelope";
 import type { Request, RequestHandler } from "express";
 import { clearSessionCookies } from "../cookies/session-cookies.js";
@@ -6,6 +7,7 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
 import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
+import { isServed, isServedBearer } from "../session/served-session.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
 
 export interface LogoutDeps {
@@ -22,7 +24,7 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     const isBearer = credentials.authorization.length > 0;
     if (!isBearer) checkPage(deps, credentials, request);
     requireBodyType(request, "json");
-    const session = sessionToEnd(credentials);
+    const session = sessionToEnd(deps, credentials);
     const page = isBearer ? undefined : request.headers.origin;
     if (session !== undefined) await deps.authClient.logOut(session, page, callerOf(request));
     // With a Bearer header cookies are ignored, and so they stay.
@@ -33,19 +35,24 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
 
 /**
  * The access cookie may have expired; its origin still says which page the session belongs to. Where it is gone, the data
- * service knows.
+ * service knows. A session whose page is no longer served may be ended from every other.
  */
 function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request): void {
   const accessToken = cookies.kind === "present" ? cookies.accessToken : undefined;
   const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
-  if (claims === undefined) requirePage(request, deps.pageOrigins);
+  if (claims === undefined || !isServed(claims.origin, deps.pageOrigins))
+    requirePage(request, deps.pageOrigins);
   else requireSessionPage(request, claims.origin ?? deps.appUrl);
 }
 
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */
-function sessionToEnd({ authorization, cookies }: Credentials): SessionName | undefined {
+function sessionToEnd(
+  { pageOrigins }: Pick<LogoutDeps, "pageOrigins">,
+  { authorization, cookies }: Credentials,
+): SessionName | undefined {
   const [header, ...others] = authorization;
   if (others.length > 0) throw severalHeaders();
+  if (header !== undefined && !isServedBearer(header, pageOrigins)) throw badToken();
   if (header !== undefined) return { authorization: header };
   if (cookies.kind !== "present") return undefined;
   if (cookies.refreshToken !== undefined) return { refreshToken: cookies.refreshToken };

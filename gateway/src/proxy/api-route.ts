@@ -12,8 +12,10 @@ export interface ApiCall {
 /** Served by both services for their operators, never to clients (contract, section 8). */
 const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 
+const REFRESH = "/auth/refresh-token";
+
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
-const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
+const WITHOUT_SESSION = new Set(["/auth/login", REFRESH]);
 
 /** Its body names the session to end. The session of the cookies, which would stay, must not end with it. */
 const WITHOUT_COOKIES = new Set(["/auth/logout"]);
@@ -31,6 +33,11 @@ export function ignoresSession({ path }: ApiCall): boolean {
 
 export function ignoresCookies({ path }: ApiCall): boolean {
   return WITHOUT_COOKIES.has(path);
+}
+
+/** Its body names the session, which must count here; so the data service has to know which ones do. */
+export function isRefresh({ path }: ApiCall): boolean {
+  return path === REFRESH;
 }
 
 export function isUnsafe({ method }: ApiCall): boolean {

@@ -12,7 +12,15 @@ import { type Received, receivedFrom } from "../session/caller.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
-import { type ApiCall, ignoresCookies, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
+import {
+  type ApiCall,
+  ignoresCookies,
+  ignoresSession,
+  isClosed,
+  isRefresh,
+  isUnsafe,
+  routeKind,
+} from "./api-route.js";
 import { type BodyLimit, bodyLimit } from "./body-limit.js";
 import type { Forward } from "./forward.js";
 import type { FindFile, RecentFile } from "./recent-files.js";
@@ -21,8 +29,6 @@ import { readTarget } from "./target.js";
 
 export interface ProxyDeps extends LoadSessionDeps {
   readonly dataServiceUrl: string;
-  /** The app's own origin and ALLOWED_ORIGINS. */
-  readonly pageOrigins: readonly string[];
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
   readonly systemTablePrefix: string;
@@ -45,7 +51,8 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const received = receivedFrom(request);
     const { session, renew } = await actingFor(deps, call, body, { request, received, response });
     const file = deps.findFile(call, target.query, received.headers);
-    const headersFor = (who: Session) => upstreamHeaders(addresses, who, file?.known, call.method, received);
+    const own = isRefresh(call) ? { ...addresses, pageOrigins: deps.pageOrigins } : addresses;
+    const headersFor = (who: Session) => upstreamHeaders(own, who, file?.known, call.method, received);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
@@ -132,7 +139,7 @@ async function actingFor(
 }
 
 /** What every upstream request says of the two services' addresses. */
-type Addresses = Pick<OwnHeaders, "host" | "publicHost" | "publicProtocol">;
+type Addresses = Pick<OwnHeaders, "host" | "publicHost" | "publicProtocol" | "pageOrigins">;
 
 function addressesOf(deps: ProxyDeps): Addresses {
   const app = new URL(deps.appUrl);
@@ -140,6 +147,7 @@ function addressesOf(deps: ProxyDeps): Addresses {
     host: new URL(deps.dataServiceUrl).host,
     publicHost: app.host,
     publicProtocol: app.protocol.slice(0, -1),
+    pageOrigins: undefined,
   };
 }
 

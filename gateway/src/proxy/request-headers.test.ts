@@ -9,6 +9,7 @@ const OWN = {
   clientAddress: "203.0.113.9",
   publicHost: "app.example.com",
   publicProtocol: "https",
+  pageOrigins: undefined,
 };
 const OURS = {
   host: "data:3001",
@@ -27,6 +28,7 @@ describe("upstreamRequestHeaders", () => {
     "x_user_id",
     "x-role",
     "x-portico-origin",
+    "x-portico-page-origins",
     "x-forwarded-port",
     "forwarded",
     "x-real-ip",

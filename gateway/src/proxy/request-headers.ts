@@ -1,6 +1,7 @@
 // The header set of an upstream request: those of the client's that are on an allow list, then our own. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { isQueryByPost } from "@portico/shared/method-override";
+import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
 
 /** What the gateway itself states about a request. */
 export interface OwnHeaders {
@@ -11,6 +12,8 @@ export interface OwnHeaders {
   /** Of the app's public address, never of the client's Host header. */
   readonly publicHost: string;
   readonly publicProtocol: string;
+  /** For a refresh: the origins whose sessions count here. */
+  readonly pageOrigins: readonly string[] | undefined;
 }
 
 /** Everything else stays here: cookies, identity and forwarding headers, hop-by-hop headers, unknown ones. */
@@ -53,6 +56,7 @@ export function upstreamRequestHeaders(
   passed["x-forwarded-host"] = own.publicHost;
   passed["x-forwarded-proto"] = own.publicProtocol;
   if (own.clientAddress !== undefined) passed["x-forwarded-for"] = own.clientAddress;
+  if (own.pageOrigins !== undefined) passed[PAGE_ORIGINS_HEADER.toLowerCase()] = own.pageOrigins.join(",");
   if (own.authorization !== undefined) passed.authorization = own.authorization;
   return passed;
 }

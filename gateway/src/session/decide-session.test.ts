@@ -23,7 +23,10 @@ const withCookies = (
   authorization: [],
   cookies: { kind: "present", spelling, accessToken, refreshToken },
 });
-const decide = (credentials: Credentials, appUrl = HTTPS) => decideSession(credentials, appUrl, NOW).kind;
+/** Every origin of these tests is served. */
+const pages = (appUrl: string) => ({ appUrl, pageOrigins: [HTTP, HTTPS] });
+const decide = (credentials: Credentials, appUrl = HTTPS) =>
+  decideSession(credentials, pages(appUrl), NOW).kind;
 
 describe("decideSession", () => {
   it.each<[string, Credentials, string]>([
@@ -66,22 +69,37 @@ describe("decideSession", () => {
   });
 
   it("leaves plain cookies that name no origin to be judged after the refresh", () => {
-    const decision = decideSession(withCookies(undefined, "r", "plain"), HTTPS, NOW);
+    const decision = decideSession(withCookies(undefined, "r", "plain"), pages(HTTPS), NOW);
     expect(decision).toEqual({ kind: "refresh", refreshToken: "r", spelling: "plain", until: undefined });
   });
 
   it("keeps a token that is about to expire for when the refresh is put off, and no other", () => {
     const until = (accessToken: string) => {
-      const decision = decideSession(withCookies(accessToken, "r"), HTTPS, NOW);
+      const decision = decideSession(withCookies(accessToken, "r"), pages(HTTPS), NOW);
       return decision.kind === "refresh" && decision.until?.accessToken;
     };
     expect([token(30), token(1)].map(until)).toEqual([token(30), token(1)]);
     expect([token(0), token(-1), "garbage"].map(until)).toEqual([undefined, undefined, undefined]);
   });
 
+  it("takes a session for an origin that is not served for none", () => {
+    const gone = token(900, 900, "https://gone.example");
+    expect(decideSession(withCookies(gone, "r"), pages(HTTPS), NOW)).toMatchObject({
+      kind: "refresh",
+      until: undefined,
+    });
+    expect(decide(withCookies(gone))).toBe("anonymous");
+    const bearer = (text: string) => decide({ authorization: [text], cookies: { kind: "none" } });
+    expect([gone, token(900), "svc_pat_abc"].map((text) => bearer(`Bearer ${text}`))).toEqual([
+      "unserved",
+      "bearer",
+      "bearer",
+    ]);
+  });
+
   it("tells for which origin the session was made", () => {
-    expect(decideSession(withCookies(token(900, 900, "https://a.example")), HTTPS, NOW)).toMatchObject({
-      origin: "https://a.example",
+    expect(decideSession(withCookies(token(900, 900, HTTP)), pages(HTTPS), NOW)).toMatchObject({
+      origin: HTTP,
     });
   });
 });

@@ -2,6 +2,7 @@
 import { isSpellingOf, type Spelling } from "../cookies/session-cookies.js";
 import { type AccessClaims, readAccessClaims } from "./access-claims.js";
 import type { Credentials } from "./credentials.js";
+import { isServed, isServedBearer } from "./served-session.js";
 
 export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
@@ -16,7 +17,9 @@ export type SessionDecision =
     } & Renewable)
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
-  | { readonly kind: "reject" };
+  | { readonly kind: "reject" }
+  /** A Bearer token of a session that does not count here. */
+  | { readonly kind: "unserved" };
 
 /** The access token as it is. */
 export interface Use extends Renewable {
@@ -34,19 +37,32 @@ export interface Renewable {
 
 const EXPIRY_MARGIN_MS = 30_000;
 
-/**
- * Contract 3.2 (Bearer) and 3.3 (cookies).
- * @param appUrl the origin of sessions that name none
- */
-export function decideSession(credentials: Credentials, appUrl: string, now: Date): SessionDecision {
+export interface ServedPages {
+  /** The origin of sessions that name none. */
+  readonly appUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
+}
+
+/** Contract 3.2 (Bearer) and 3.3 (cookies). */
+export function decideSession(
+  credentials: Credentials,
+  { appUrl, pageOrigins }: ServedPages,
+  now: Date,
+): SessionDecision {
   const [authorization, ...others] = credentials.authorization;
   if (others.length > 0) return { kind: "reject" };
-  if (authorization !== undefined) return { kind: "bearer", authorization };
+  if (authorization !== undefined)
+    return isServedBearer(authorization, pageOrigins)
+      ? { kind: "bearer", authorization }
+      : { kind: "unserved" };
   if (credentials.cookies.kind !== "present") return { kind: "anonymous" };
   const { accessToken, refreshToken, spelling } = credentials.cookies;
   const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
   if (claims !== undefined && !isSpellingOf(spelling, claims.origin ?? appUrl)) return { kind: "anonymous" };
-  const left = claims === undefined ? 0 : claims.expiresAtMs - now.getTime();
+  // As good as none: the refresh is refused as well, and that clears the cookies.
+  const isUsable = claims !== undefined && isServed(claims.origin, pageOrigins);
+  const left = isUsable ? claims.expiresAtMs - now.getTime() : 0;
   const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
   const use: Use | undefined =
     accessToken !== undefined && left > 0

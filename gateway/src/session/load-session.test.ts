@@ -17,6 +17,7 @@ async function renew(before: (response: express.Response) => void): Promise<[Ses
   let refreshed = 0;
   const deps = {
     appUrl: APP_URL,
+    pageOrigins: [APP_URL],
     clock: systemClock,
     async refresh() {
       refreshed += 1;

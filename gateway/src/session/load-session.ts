@@ -1,5 +1,6 @@
 // Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
 import { AppError } from "@portico/shared/app-error";
+import { badToken } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import type { Response } from "express";
@@ -12,7 +13,7 @@ import {
 import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
-import { decideSession, type Renewable, type Use } from "./decide-session.js";
+import { decideSession, type Renewable, type ServedPages, type Use } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
@@ -29,8 +30,7 @@ export type Session =
       readonly renewable: Renewable | undefined;
     };
 
-export interface LoadSessionDeps {
-  readonly appUrl: string;
+export interface LoadSessionDeps extends ServedPages {
   readonly clock: Clock;
   readonly refresh: Refresh;
   readonly borrow: Borrow;
@@ -39,8 +39,8 @@ export interface LoadSessionDeps {
 /**
  * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused. Leaves them
  * alone when it borrows: by the time of the answer the browser may have newer ones.
- * @throws AppError INVALID_TOKEN for two Authorization headers, BAD_GATEWAY when a refresh is needed and the data service
- * can not be reached; the cookies stay then
+ * @throws AppError INVALID_TOKEN for two Authorization headers or a Bearer that does not count here, BAD_GATEWAY when a
+ * refresh is needed and the data service can not be reached; the cookies stay then
  */
 export async function loadSession(
   deps: LoadSessionDeps,
@@ -49,7 +49,7 @@ export async function loadSession(
   received: Received,
   response: Response,
 ): Promise<Session> {
-  const decision = decideSession(credentials, deps.appUrl, deps.clock.now());
+  const decision = decideSession(credentials, deps, deps.clock.now());
   switch (decision.kind) {
     case "bearer":
     case "anonymous":
@@ -65,6 +65,8 @@ export async function loadSession(
     }
     case "reject":
       throw severalHeaders();
+    case "unserved":
+      throw badToken();
   }
 }
 

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
+import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { readTokenPair } from "./token-pair.js";
 import { readUpstreamError } from "./upstream-error.js";
@@ -45,6 +46,8 @@ export interface AuthClient {
 
 interface AuthClientSettings {
   readonly dataServiceUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
   readonly timeoutMs: number;
   readonly readyTimeoutMs: number;
   /** What the calls are made with. */
@@ -68,7 +71,11 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
   const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
     call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
       method: "POST",
-      headers: { ...headers, "Content-Type": "application/json" },
+      headers: {
+        ...headers,
+        ...pageOriginsHeader(settings.pageOrigins),
+        "Content-Type": "application/json",
+      },
       body: JSON.stringify(body),
     });
   return {
@@ -121,6 +128,11 @@ function namesNoSession(refusal: AppError, session: SessionName): boolean {
 /** Names the web origin for which the tokens are kept in cookies. */
 function pageHeader(origin: string | undefined): Record<string, string> {
   return origin === undefined ? {} : { "X-Portico-Origin": origin };
+}
+
+/** Says for which origins a session must have been made to count here. */
+export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string, string> {
+  return { [PAGE_ORIGINS_HEADER]: pageOrigins.join(",") };
 }
 
 export function callerHeaders(caller: Caller): Record<string, string> {

@@ -16,7 +16,15 @@ import {
   type StartFlow,
   type TakeFlow,
 } from "@portico/shared/internal-api";
-import { type Answer, type Caller, call, callerHeaders, refusalOf, senseless } from "./auth-client.js";
+import {
+  type Answer,
+  type Caller,
+  call,
+  callerHeaders,
+  pageOriginsHeader,
+  refusalOf,
+  senseless,
+} from "./auth-client.js";
 import { readTokenPair } from "./token-pair.js";
 
 /** Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached. */
@@ -32,6 +40,8 @@ export interface IdentityClient {
 
 export interface IdentityClientSettings {
   readonly dataServiceUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
   readonly timeoutMs: number;
   readonly assertions: Pick<Assertions, "sign">;
   readonly clock: Clock;
@@ -46,6 +56,7 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
       method: "POST",
       headers: {
         ...callerHeaders(caller),
+        ...pageOriginsHeader(settings.pageOrigins),
         "Content-Type": "application/json",
         Authorization: `Bearer ${assertion}`,
       },
