@@ -25,6 +25,7 @@ import {
 } from "@portico/data-service/mongo/session-store";
 import { makeThrottleStore } from "@portico/data-service/mongo/throttle-store";
 import { makeUserStore, type UserStore, userCollection } from "@portico/data-service/mongo/user-store";
+import { ANONYMOUS } from "@portico/data-service/principal";
 import { makeLogger } from "@portico/shared/logger";
 import { type Db, ObjectId } from "mongodb";
 import { freshDatabase } from "../support/stack.js";
@@ -315,7 +316,7 @@ describe("sign-in on the stores", () => {
       const { refreshToken } = await signIn();
       const [refreshed] = await Promise.allSettled([
         refresh(deps(), { refreshToken }, CLIENT, log),
-        logOut(deps(), { refreshToken }, undefined, CLIENT),
+        logOut(deps(), { refreshToken }, ANONYMOUS, CLIENT),
       ]);
       const held =
         refreshed.status === "fulfilled" ? [refreshToken, refreshed.value.refreshToken] : [refreshToken];

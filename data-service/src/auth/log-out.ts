@@ -1,6 +1,7 @@
 // Ends the sessions that a caller can name: by refresh token, by access token, or both.
 import { AppError } from "@portico/shared/app-error";
 import { begunOn, pageRefused } from "@portico/shared/session-page";
+import { type Requester, sessionOf } from "../principal.js";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
@@ -25,24 +26,24 @@ const TOKEN_MAX_CHARACTERS = 4096;
 /**
  * Idempotent: a token that names no session (any more) is no error, as in RFC 7009. Any generation will do; whoever holds
  * one may end the session.
- * @param bearerSession the session of the Bearer token, if one was sent; then the body may be missing
+ * @param requester who proved themselves by a Bearer need not name a session: it is ended, and an API token has none
  * @param client `origin` is that of the page whose cookies named the session, if a page asks
  * @throws AppError FORBIDDEN when the session was made for another page; then it lives on
  */
 export async function logOut(
   deps: LogOutDeps,
   body: unknown,
-  bearerSession: string | undefined,
+  requester: Requester,
   client: ClientFacts,
 ): Promise<void> {
   const reader = new BodyReader(body, ["refreshToken"]);
   const token =
-    bearerSession === undefined
+    requester.kind === "anonymous"
       ? reader.text("refreshToken", TOKEN_MAX_CHARACTERS)
       : reader.optionalText("refreshToken", TOKEN_MAX_CHARACTERS);
   reader.done();
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
-  const sessionIds = [...new Set([named, bearerSession])].filter((id) => id !== undefined);
+  const sessionIds = [...new Set([named, sessionOf(requester)?.id])].filter((id) => id !== undefined);
   for (const sessionId of sessionIds) await requireOwnPage(deps, sessionId, client);
   for (const sessionId of sessionIds) {
     const ended = await deps.sessions.remove(sessionId);

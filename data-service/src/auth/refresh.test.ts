@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
+import { ANONYMOUS } from "../principal.js";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
 import { lendAccessToken } from "./lend-access-token.js";
@@ -317,45 +318,53 @@ describe("a session for an origin whose pages the gateway does not serve", () =>
 });
 
 describe("logOut", () => {
+  const holder = {
+    kind: "user",
+    userId: "64b000000000000000000001",
+    roleId: null,
+    isRootAdmin: false,
+    by: { kind: "session", id: ID, origin: null },
+  } as const;
+
   it("ends the session of any generation of its token", async () => {
     await use(0);
-    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
+    await logOut(deps, { refreshToken: token(0) }, ANONYMOUS, CLIENT);
     expect([stored.size, forgotten]).toEqual([0, [ID]]);
     await expect(use(1)).rejects.toEqual(refused);
   });
 
   it("ends the Bearer token's session without a body", async () => {
-    await logOut(deps, undefined, ID, CLIENT);
+    await logOut(deps, undefined, holder, CLIENT);
     expect(stored.size).toBe(0);
   });
 
   it("may be repeated, and forgives a token that is not ours", async () => {
-    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
-    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
-    await logOut(deps, { refreshToken: "nonsense" }, undefined, CLIENT);
+    await logOut(deps, { refreshToken: token(0) }, ANONYMOUS, CLIENT);
+    await logOut(deps, { refreshToken: token(0) }, ANONYMOUS, CLIENT);
+    await logOut(deps, { refreshToken: "nonsense" }, ANONYMOUS, CLIENT);
     expect(stored.size).toBe(0);
   });
 
   it("asked for by a page that the session was not made for leaves it as it is", async () => {
     const page = (origin: string) => ({ ...CLIENT, origin });
-    const asked = logOut(deps, { refreshToken: token(0) }, undefined, page("https://chat.example.com"));
+    const asked = logOut(deps, { refreshToken: token(0) }, ANONYMOUS, page("https://chat.example.com"));
     await expect(asked).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect([stored.size, forgotten]).toEqual([1, []]);
-    await logOut(deps, { refreshToken: token(0) }, undefined, page(APP_URL));
+    await logOut(deps, { refreshToken: token(0) }, ANONYMOUS, page(APP_URL));
     expect(stored.size).toBe(0);
   });
 
   it("by a page that is served ends a session whose own page is not", async () => {
     madeFor("https://gone.example.com");
     const page = { ...CLIENT, origin: APP_URL };
-    const asked = logOut(deps, { refreshToken: token(0) }, undefined, page);
+    const asked = logOut(deps, { refreshToken: token(0) }, ANONYMOUS, page);
     await expect(asked).rejects.toMatchObject({ code: "FORBIDDEN" });
-    await logOut(deps, { refreshToken: token(0) }, undefined, { ...page, pageOrigins: [APP_URL] });
+    await logOut(deps, { refreshToken: token(0) }, ANONYMOUS, { ...page, pageOrigins: [APP_URL] });
     expect(stored.size).toBe(0);
   });
 
   it("needs something to go by", async () => {
-    const error = await logOut(deps, undefined, undefined, CLIENT).catch((thrown: unknown) => thrown);
+    const error = await logOut(deps, undefined, ANONYMOUS, CLIENT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AppError);
     expect(error).toMatchObject({ messages: ["refreshToken: is required"] });
   });

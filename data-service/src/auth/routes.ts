@@ -6,7 +6,6 @@ import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { logOf } from "../http/logging-for.js";
-import { sessionOf } from "../principal.js";
 import { clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
@@ -50,8 +49,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   router
     .route("/auth/logout")
     .post(deps.identify, ...body, async (request, response) => {
-      const session = sessionOf(principalOf(request))?.id;
-      await logOut(deps, bodyOf(request), session, clientFacts(request));
+      await logOut(deps, bodyOf(request), principalOf(request), clientFacts(request));
       answer(response, {});
     })
     .all(onlyMethods("POST"));
