@@ -139,6 +139,14 @@ describe("POST /api/login", () => {
   });
 
   it.each([
+    ["null", "null"],
+    ["", "{}"],
+  ])("leaves it to the data service what is wrong with the body %j", async (body, passed) => {
+    await logIn({}, body);
+    expect(rig.upstream.last().body.toString()).toBe(passed);
+  });
+
+  it.each([
     "text/plain",
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",

@@ -37,7 +37,10 @@ export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
 
 async function logIn(deps: LoginDeps, request: Request, response: Response): Promise<void> {
   const origin = browserOrigin(request, deps.appUrl);
-  const result = await deps.authClient.logIn(bodyOf(request) ?? {}, origin, callerOf(request));
+  const body = bodyOf(request);
+  // Not `??`: null is a body, and what is wrong with it is the data service's to say.
+  const given = body === undefined ? {} : body;
+  const result = await deps.authClient.logIn(given, origin, callerOf(request));
   if (result.kind === "refused") throw result.error;
   // As after every refresh: the browser lives on that origin, whose scheme decides the spelling.
   writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());
