@@ -56,12 +56,20 @@ describe("readConfig", () => {
 
   it("reads origins of ALLOWED_ORIGINS, with the prefix of their bridge where one is named", () => {
     const { allowedOrigins, bridgePrefixes } = readConfig({
-      ALLOWED_ORIGINS: "https://chat.example.com/portal, https://SHOP.example.com/,http://localhost:4000",
+      ALLOWED_ORIGINS: [
+        "https://chat.example.com/portal, https://SHOP.example.com/,http://localhost:4000",
+        "http://[::1]:4000,http://my_app.localhost,http://127.0.0.1,https://bücher.example,https://host.",
+      ].join(","),
     });
     expect(allowedOrigins).toEqual([
       "https://chat.example.com",
       "https://shop.example.com",
       "http://localhost:4000",
+      "http://[::1]:4000",
+      "http://my_app.localhost",
+      "http://127.0.0.1",
+      "https://xn--bcher-kva.example",
+      "https://host.",
     ]);
     expect([...bridgePrefixes]).toEqual([["https://chat.example.com", "/portal"]]);
   });
@@ -80,6 +88,11 @@ describe("readConfig", () => {
     ["PORT", "65536"],
     ["DATA_SERVICE_URL", "127.0.0.1:3001"],
     ["ALLOWED_ORIGINS", "https://a.example.com,*"],
+    ["ALLOWED_ORIGINS", "https://*.example.com"],
+    ["ALLOWED_ORIGINS", "https://*.example.com:8443/portal"],
+    ["ALLOWED_ORIGINS", "https://a..example.com"],
+    ["ALLOWED_ORIGINS", "https://a.example.com;https://b.example.com"],
+    ["APP_URL", "https://*.example.com"],
     ["ALLOWED_ORIGINS", "https://a.example.com/portal?x=1"],
     ["ALLOWED_ORIGINS", "https://a.example.com/a%2fb"],
     ["ALLOWED_ORIGINS", "https://a.example.com/a,https://a.example.com"],

@@ -87,7 +87,7 @@ export class EnvReader {
       const parsed = parseOriginAndPath(entry);
       if (parsed !== undefined) return [parsed];
       this.problem(
-        `${name}: "${entry}" is not an origin; write it as https://app.example.com, or https://app.example.com/portal.`,
+        `${name}: "${entry}" is not an origin; write each as https://app.example.com, or https://app.example.com/portal, without patterns such as *.`,
       );
       return [];
     });
@@ -104,10 +104,16 @@ function parseOrigin(text: string): string | undefined {
   return parsed?.path === undefined ? parsed?.origin : undefined;
 }
 
+/**
+ * A name, with the underscores that some have, or an address; as URL parsers write them. Those take much more, such as `*` or
+ * two hosts with a semicolon between, which no browser is ever at: the setting would be kept and never match.
+ */
+const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])$/;
+
 function parseOriginAndPath(text: string): OriginAndPath | undefined {
   if (!URL.canParse(text)) return undefined;
-  const { protocol, origin, pathname, search, hash, username, password } = new URL(text);
+  const { protocol, origin, hostname, pathname, search, hash, username, password } = new URL(text);
   const isPlain = search === "" && hash === "" && username === "" && password === "";
-  if (!isPlain || (protocol !== "http:" && protocol !== "https:")) return undefined;
+  if (!isPlain || !HOST.test(hostname) || (protocol !== "http:" && protocol !== "https:")) return undefined;
   return { origin, path: pathname === "/" ? undefined : pathname };
 }
