@@ -340,6 +340,30 @@ describe("B4 connecting a provider", () => {
     expect([bad.status, json(bad).error.code]).toEqual([401, "INVALID_TOKEN"]);
   });
 
+  it.each([
+    ["nobody", {}, "UNAUTHORIZED"],
+    ["a token that is none", { Authorization: "Bearer x" }, "INVALID_TOKEN"],
+    ["an API token that is none", { Authorization: "Bearer svc_pat_x" }, "INVALID_TOKEN"],
+    ["a header of another kind", { Authorization: "Basic x" }, "INVALID_TOKEN"],
+  ])("by %s is 401 whatever the body", async (_name, headers, code) => {
+    for (const body of ["{}", "null", "{", "", JSON.stringify({ redirect: "https://evil.com/" })]) {
+      const answer = await system.traveller().go(`${api}/auth/github/link`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...headers },
+        body,
+      });
+      expect([body, answer.status, json(answer).error.code]).toEqual([body, 401, code]);
+    }
+  });
+
+  it("by cookies that are believed no more is 401 and clears them, whatever the body", async () => {
+    await logIn();
+    const { refreshToken } = Object.fromEntries(browser.cookies(system.stack.appUrl));
+    await apiOf(api).post("/auth/logout", { refreshToken });
+    const answer = await startLink(browser, "github", {});
+    expect([answer.status, [...browser.cookies(system.stack.appUrl).keys()]]).toEqual([401, []]);
+  });
+
   it("with an API token is 403, as all that concerns the account itself, and 401 with one that is revoked", async () => {
     const ann = await signIn(api, { email, password });
     const made = await ann.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });

@@ -1,6 +1,7 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
 import { AppError } from "@portico/shared/app-error";
 import { badToken, bearerToken, isAboutToken, signInNeeded } from "@portico/shared/bearer-token";
+import { beside } from "@portico/shared/beside";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
@@ -9,10 +10,14 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { receivedFrom } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
+import { renewalFor } from "../session/renewal.js";
+import type { AuthClient } from "../upstream/auth-client.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 import type { ReturnTarget } from "./return-target.js";
 
-export type LinkDeps = BeginDeps & LoadSessionDeps;
+export interface LinkDeps extends BeginDeps, LoadSessionDeps {
+  readonly authClient: Pick<AuthClient, "requireValid">;
+}
 
 const MAX_BYTES = 16 * 1024;
 const KEYS = ["redirect", "cookieBridgePrefix"];
@@ -20,34 +25,62 @@ const KEYS = ["redirect", "cookieBridgePrefix"];
 /** It goes to the data service in a body of limited size; our tokens have a few hundred characters. */
 const LONGEST_TOKEN = 8_192;
 
-/** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
+/** Who connects a provider. */
+interface Linker {
+  readonly session: Session;
+  readonly accessToken: string;
+}
+
+const linkers = beside<Request, Linker>();
+
+/** The handlers of the route, in order. The page is judged before anything is read (security row B4), then the caller. */
 export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestHandler[] {
   return [
-    (request, _response, next) => {
-      if (reliesOnCookies(credentialsOf(request))) requirePage(request, deps.pageOrigins);
-      requireBodyType(request, "json");
+    async (request, response, next) => {
+      if (reliesOnCookies(credentialsOf(request))) {
+        requirePage(request, deps.pageOrigins);
+        requireBodyType(request, "json");
+      }
+      linkers.set(request, await requireLinker(deps, request, response));
       next();
     },
     ...jsonBody(MAX_BYTES),
-    (request, response) => link(deps, provider, request, response),
+    async (request, response) => {
+      const linker = linkers.get(request);
+      if (linker === undefined) throw new Error("the caller must be known before this handler");
+      response.json({ ...success(200), url: await link(deps, provider, linker, request, response) });
+    },
   ];
 }
 
-async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
-  const target = requireReturnTarget(readBody(bodyOf(request)), deps);
+/** @throws AppError 401 for a caller who is nobody, FORBIDDEN for a page of another origin than the session's */
+async function requireLinker(deps: LinkDeps, request: Request, response: Response): Promise<Linker> {
   const received = receivedFrom(request);
-  const session = await loadSession(deps, credentialsOf(request), "refresh", received, response);
-  const beginAs = (who: Session): Promise<string> => {
+  const renewal = renewalFor("json", received.headers);
+  const session = await loadSession(deps, credentialsOf(request), renewal, received, response);
+  const prove = async (who: Session): Promise<Linker> => {
     const accessToken = accessTokenOf(who, request);
-    requireOwnOrigin(target, who);
-    return begin(deps, provider, target, accessToken, request, response);
+    await deps.authClient.requireValid(accessToken, received.caller);
+    return { session: who, accessToken };
   };
-  const url = await beginAs(session).catch(async (error: unknown) => {
+  return prove(session).catch(async (error: unknown) => {
     // As for forwarded requests: a token that looks fresh but is no longer accepted is renewed or cleared, once.
     if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
-    return beginAs(await renewSession(deps, session.renewable, received, response));
+    return prove(await renewSession(deps, session.renewable, received, response));
   });
-  response.json({ ...success(200), url });
+}
+
+/** @returns where the user goes next */
+async function link(
+  deps: LinkDeps,
+  provider: Provider,
+  { session, accessToken }: Linker,
+  request: Request,
+  response: Response,
+): Promise<string> {
+  const target = requireReturnTarget(readBody(bodyOf(request)), deps);
+  requireOwnOrigin(target, session);
+  return begin(deps, provider, target, accessToken, request, response);
 }
 
 /** @throws AppError UNAUTHORIZED when nobody is signed in, FORBIDDEN for a page of another origin than the session's */

@@ -41,6 +41,12 @@ export interface AuthClient {
    * @param page the origin of the page that asks, where cookies name the session; undefined when no browser asks
    */
   logOut(session: SessionName, page: string | undefined, caller: Caller): Promise<void>;
+  /**
+   * For a call of the gateway's own that depends on who asks. Only the data service can tell; asking for the user is the least
+   * that it answers nobody else.
+   * @throws AppError INVALID_TOKEN or TOKEN_EXPIRED for a token that is not, or no longer, good
+   */
+  requireValid(token: string, caller: Caller): Promise<void>;
   isReady(): Promise<boolean>;
 }
 
@@ -102,6 +108,12 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
       if (!namesNoSession(refusal, session)) throw refusal;
+    },
+    async requireValid(token, caller) {
+      const headers = { ...callerHeaders(caller), Authorization: `Bearer ${token}` };
+      const url = `${settings.dataServiceUrl}/me?fields=id`;
+      const answer = await call(settings.fetch, url, settings.timeoutMs, { headers });
+      if (answer.status !== 200 || bodyOf(answer).statusCode !== 200) throw refusalOf(answer);
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
