@@ -7,6 +7,15 @@ const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** Section 3.1: the same for every bad token. */
 export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
 
+/**
+ * For a token that was good when its request came, where the session ended while that was under way: it is not for another
+ * token to do the rest, and the browser may have newer cookies by now. So no gateway renews by this.
+ */
+export const ENDED_MEANWHILE = {
+  "WWW-Authenticate":
+    'Bearer error="invalid_token", error_description="the session ended while the request was under way"',
+};
+
 /** Why a token may be refused: it is not one of ours, or no longer valid. */
 type TokenCode = "INVALID_TOKEN" | "TOKEN_EXPIRED";
 
@@ -21,6 +30,11 @@ export function badToken(
   refusal: Pick<Refusal, "message" | "cause"> = {},
 ): AppError {
   return new AppError(code, { ...refusal, headers: BAD_TOKEN });
+}
+
+/** The refusal of a request whose session, or API token, ended while it was under way. */
+export function endedMeanwhile(): AppError {
+  return new AppError("INVALID_TOKEN", { message: "Your session has ended.", headers: ENDED_MEANWHILE });
 }
 
 export function isAboutToken(error: unknown): error is AppError & { readonly code: TokenCode } {

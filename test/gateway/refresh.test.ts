@@ -1,5 +1,6 @@
 // The session of a request: cookies used, refreshed, refused, ignored.
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
 import { html, json } from "./support/upstream.js";
@@ -279,11 +280,38 @@ describe("a fresh-looking access cookie that the data service believes no more",
     expect(rig.upstream.heads).toEqual(["GET /posts", "POST /auth/refresh-token", "GET /posts"]);
   });
 
-  it("stays as it is with a file, whose answer sets and clears no cookies", async () => {
-    rig.upstream.on("POST /posts/import", refuseToken);
-    const response = await send("POST", "/posts/import", { "Content-Type": "text/csv" }, "a");
-    expect([response.status, response.headers.getSetCookie(), refreshCalls()]).toEqual([401, [], 0]);
-  });
+  it.each([
+    ["POST", "/svc_file", "multipart/form-data; boundary=x"],
+    ["PATCH", "/svc_file/1", "multipart/form-data; boundary=x"],
+    ["POST", "/posts/import", "text/csv"],
+    ["POST", "/posts/import", "application/x-ndjson"],
+  ])(
+    "is replaced or cleared with a file as well, for the next one: %s %s as %s",
+    async (method, path, type) => {
+      rig.upstream.on(`${method} ${path}`, refuseToken);
+      rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+      const renewed = await send(method, path, { "Content-Type": type }, "a file");
+      expect([renewed.status, renewed.headers.getSetCookie().length]).toEqual([401, 3]);
+      rig.upstream.on("POST /auth/refresh-token", refuseRefresh);
+      const cleared = await send(method, path, { "Content-Type": type }, "a file");
+      expect([cleared.status, isCleared(cleared)]).toEqual([401, true]);
+    },
+  );
+
+  it.each([
+    ["POST", "/posts", "application/json", "{}"],
+    ["POST", "/posts/import", "text/csv", "a file"],
+    ["DELETE", "/posts/1", undefined, undefined],
+  ])(
+    "is left alone where its session ended while the request was under way, as the browser may have newer ones: %s %s",
+    async (method, path, type, body) => {
+      const refusesLate = json(401, { error: { code: "INVALID_TOKEN" } }, ENDED_MEANWHILE);
+      rig.upstream.on(`${method} ${path}`, refusesLate);
+      const response = await send(method, path, type === undefined ? {} : { "Content-Type": type }, body);
+      expect([response.status, response.headers.getSetCookie()]).toEqual([401, []]);
+      expect(rig.upstream.heads).toEqual([`${method} ${path}`]);
+    },
+  );
 
   it("stays where the data service can't say what became of the session", async () => {
     rig.upstream.on("POST /auth/refresh-token", refusal(503, "SERVICE_UNAVAILABLE", "Later."));

@@ -1,6 +1,6 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, and that takes effect within
 // seconds.
-import { badToken } from "@portico/shared/bearer-token";
+import { endedMeanwhile } from "@portico/shared/bearer-token";
 import type { Requester } from "../principal.js";
 
 /** Changed roles and ended sessions take effect everywhere within 5 s (contract, section 3). */
@@ -29,7 +29,7 @@ export class LastingCaller {
   async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Requester> {
     if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
     const principal = await this.#present();
-    if (principal === undefined) throw badToken("INVALID_TOKEN", { message: "Your session has ended." });
+    if (principal === undefined) throw endedMeanwhile();
     this.#principal = principal;
     this.#lookedAt = performance.now();
     return principal;

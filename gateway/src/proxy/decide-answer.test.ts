@@ -1,5 +1,6 @@
 // What becomes of an answer of the data service.
 import { describe, expect, it } from "@jest/globals";
+import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { type AnswerHead, decideAnswer, foreignError } from "./decide-answer.js";
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
@@ -27,6 +28,7 @@ describe("an answer of the data service", () => {
     ["asks for a token", { statusCode: 401, headers: { ...JSON_TYPE, "www-authenticate": "Bearer" } }],
     ["says nothing of tokens", { statusCode: 401, headers: JSON_TYPE }],
     ["forbids", { ...REFUSED, statusCode: 403 }],
+    ["ends the request as its session has ended meanwhile", said(ENDED_MEANWHILE["WWW-Authenticate"])],
     ["speaks of a token in other words", said('Bearer realm="mesh", error="invalid_token"')],
     ["succeeds", { statusCode: 200, headers: JSON_TYPE }],
     ["is a file", { statusCode: 200, headers: { "content-type": "text/html" } }],

@@ -52,7 +52,8 @@ export function foreignError({ statusCode, headers }: AnswerHead): AppError {
 
 /**
  * Safe to repeat: the token is checked first, so nothing has been done yet (RFC 6750, section 3.1). Something on the way may
- * refuse a token as well, but not in the data service's words.
+ * refuse a token as well, but not in the data service's words; nor does the data service itself where the session ended later
+ * than that.
  */
 function refusesToken({ statusCode, headers }: AnswerHead): boolean {
   return (

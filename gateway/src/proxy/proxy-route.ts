@@ -132,8 +132,8 @@ async function actingFor(
   };
   const renewal = renewalFor(body, received.headers);
   const session = judged(await loadSession(deps, credentials, renewal, received, response));
-  // Once the data service has refused the token, the answer and its new cookies leave at once, however large the JSON was.
-  const renewable = session.kind === "cookie" && body === "json" ? session.renewable : undefined;
+  // A token is refused before the body is read: the answer and its new cookies leave at once, however large that is.
+  const renewable = session.kind === "cookie" ? session.renewable : undefined;
   if (renewable === undefined) return { session };
   return { session, renew: async () => judged(await renewSession(deps, renewable, received, response)) };
 }
