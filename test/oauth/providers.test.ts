@@ -33,6 +33,7 @@ beforeEach(() => {
 afterEach(() => {
   system.providers.trouble = "none";
   system.providers.tokenAnswer = undefined;
+  system.providers.refusals.clear();
 });
 
 /** Signs in with a fresh browser. @returns the user's e-mail, or the error on the return address */
@@ -200,7 +201,7 @@ describe("an answer that is no identity", () => {
     expect(await outcomeOf(provider)).toEqual({ error: "provider_error" });
   });
 
-  it.each([["<html>"], [[]], [{}]])("is provider_error: GitHub's addresses as %j", async (answer) => {
+  it.each([["<html>"], [{}]])("is provider_error: GitHub's addresses as %j", async (answer) => {
     system.providers.profiles.githubEmails = answer;
     expect(await outcomeOf("github")).toEqual({ error: "provider_error" });
   });
@@ -242,6 +243,32 @@ describe("a missing address", () => {
   const newGoogle = (address: string | undefined): void => {
     system.providers.profiles.google = { sub: "g", email: address, email_verified: true };
   };
+});
+
+describe("addresses that GitHub does not show", () => {
+  const refuse = (status: number) => system.providers.refusals.set("/github/user/emails", status);
+  const hidden: [string, () => unknown][] = [
+    ["none in the list", () => Object.assign(system.providers.profiles, { githubEmails: [] })],
+    ["a 404", () => refuse(404)],
+    ["a 403", () => refuse(403)],
+  ];
+
+  it.each(hidden)("are not needed by a linked user: %s", async (_name, hide) => {
+    expect(await outcomeOf("github")).toEqual({ email });
+    hide();
+    expect(await outcomeOf("github")).toEqual({ email });
+  });
+
+  it.each(hidden)("are email_missing of a new one: %s", async (_name, hide) => {
+    hide();
+    expect(await outcomeOf("github")).toEqual({ error: "email_missing" });
+  });
+
+  it("are provider_unavailable where GitHub is in trouble, also for a linked user", async () => {
+    expect(await outcomeOf("github")).toEqual({ email });
+    refuse(503);
+    expect(await outcomeOf("github")).toEqual({ error: "provider_unavailable" });
+  });
 });
 
 describe("a provider in trouble", () => {

@@ -28,6 +28,8 @@ export interface FakeProviders {
   readonly tokenForms: Record<string, string>[];
   /** Replaces the next token answers, until undefined again. */
   tokenAnswer: { status: number; body: object } | undefined;
+  /** Profile requests that are answered with an error status, by their path. */
+  readonly refusals: Map<string, number>;
   /** Token or profile requests are taken and never answered, or answered without end. */
   trouble: "none" | "hang" | "flood" | "down";
   /** Settings of a gateway that uses them. */
@@ -48,6 +50,7 @@ export async function startProviders(): Promise<FakeProviders> {
   const asked: Asked[] = [];
   const tokenForms: Record<string, string>[] = [];
   const profiles = newPeople("nobody");
+  const refusals = new Map<string, number>();
   const state: Pick<FakeProviders, "trouble" | "tokenAnswer"> = { trouble: "none", tokenAnswer: undefined };
 
   oauth2.service.on("beforeResponse", (answer, request) => {
@@ -65,6 +68,8 @@ export async function startProviders(): Promise<FakeProviders> {
     if (state.trouble === "down") return void response.writeHead(503).end();
     if (state.trouble === "flood") return flood(response);
     asked.push({ method, url, headers });
+    const refusal = refusals.get(path);
+    if (refusal !== undefined) return void response.writeHead(refusal).end("{}");
     const answers: Record<string, Json> = {
       "/google/userinfo": profiles.google,
       "/facebook/me": profiles.facebook,
@@ -83,6 +88,7 @@ export async function startProviders(): Promise<FakeProviders> {
     profiles,
     asked,
     tokenForms,
+    refusals,
     get trouble() {
       return state.trouble;
     },

@@ -4,6 +4,8 @@ import { type ProviderRow, rawProfile, record, type Setup, subjectOf, textOrNull
 import { limitRequests } from "./transport.js";
 
 class GitHubStrategy extends Strategy {
+  readonly #emailsUrl: string;
+
   constructor({ settings, callbackUrl, store, transport }: Setup) {
     super(
       {
@@ -13,17 +15,31 @@ class GitHubStrategy extends Strategy {
         authorizationURL: settings.authorizationUrl,
         tokenURL: settings.tokenUrl,
         userProfileURL: settings.profileUrl,
-        userEmailURL: settings.emailsUrl,
         userAgent: "Portico",
-        // Without `allRawEmails` the `verified` flag is lost.
-        scope: ["user:email"],
-        allRawEmails: true,
         pkce: true,
         store,
       },
       (_accessToken: string, _refreshToken: string, profile: object, done: Done) => done(null, profile),
     );
+    this.#emailsUrl = settings.emailsUrl;
     limitRequests(this._oauth2, transport);
+  }
+
+  /** Not a setting of the library: with that it asks for the addresses itself, and refuses whoever shows none. */
+  override authorizationParams(): object {
+    return { scope: "user:email" };
+  }
+
+  override userProfile(accessToken: string, done: (error?: Error | null, profile?: object) => void): void {
+    super.userProfile(accessToken, (error, profile) => {
+      if (error) return done(error);
+      this._oauth2.get(this.#emailsUrl, accessToken, (refused, text) => {
+        // Who is linked needs no address, so a 4xx ends no sign-in; a 5xx has ended it by now (see transport).
+        const emails: unknown = refused ? [] : JSON.parse(String(text));
+        if (Array.isArray(emails)) done(null, { ...record(profile), emails });
+        else done(new Error("the addresses are no list"));
+      });
+    });
   }
 }
 
@@ -46,5 +62,5 @@ export const github: ProviderRow = {
 function primaryEmail(emails: unknown): { email: string | null; emailVerified: boolean } {
   const rows: readonly unknown[] = Array.isArray(emails) ? emails : [];
   const primary = rows.map(record).find((row) => row.primary === true);
-  return { email: textOrNull(primary?.value), emailVerified: primary?.verified === true };
+  return { email: textOrNull(primary?.email), emailVerified: primary?.verified === true };
 }
