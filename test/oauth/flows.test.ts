@@ -1,4 +1,5 @@
 // Contract 3.4 from the first redirect to the session, for each provider, on the app's own origin and through the bridge.
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { decodeJwt } from "jose";
 import { apiOf, asAdmin } from "../support/api.js";
@@ -72,6 +73,23 @@ describe("a sign-in that can't be finished in this moment", () => {
 });
 
 describe("a root admin", () => {
+  /** In the session of this origin. */
+  const makeToken = async (browser: Traveller, origin: string, prefix: string): Promise<string> => {
+    const answer = await browser.go(`${origin}${prefix}/auth/api-tokens`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: origin },
+      body: JSON.stringify({ name: "ci", expiresAt: "never" }),
+    });
+    return JSON.parse(answer.text).data[0].token;
+  };
+  /** Of a call that is for root admins alone. */
+  const statusWith = async ({ stack }: OAuthSystem, token: string): Promise<number> =>
+    (await apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` }).get("/svc_user")).status;
+  const makeRoot = async ({ stack }: OAuthSystem, browser: Traveller): Promise<void> => {
+    const { sub } = decodeJwt(browser.cookies(stack.appUrl).get("accessToken") ?? "");
+    const answer = await (await asAdmin(stack)).patch(`/svc_user/${sub}`, { isRootAdmin: true });
+    expect(answer.status).toBe(200);
+  };
   const asRoot = () => become(system.providers, newPeople("root", system.stack.admin.email));
 
   it("signs in on the app's own origin alone: no other app is handed a session that may do everything", async () => {
@@ -89,9 +107,7 @@ describe("a root admin", () => {
     const { appUrl } = system.stack;
     await signInOnChat(traveller, "google");
     await signInOnApp(traveller, system.stack, "google");
-    const { sub } = decodeJwt(traveller.cookies(appUrl).get("accessToken") ?? "");
-    const root = await asAdmin(system.stack);
-    expect((await root.patch(`/svc_user/${sub}`, { isRootAdmin: true })).status).toBe(200);
+    await makeRoot(system, traveller);
     const sessions = await traveller.go(`${appUrl}/api/me/sessions`);
     expect(JSON.parse(sessions.text).data).toEqual([expect.objectContaining({ origin: appUrl })]);
     const lost = await traveller.go(`${CHAT}/portal/me`);
@@ -99,11 +115,35 @@ describe("a root admin", () => {
     expect((await me(appUrl)).isRootAdmin).toBe(true);
   });
 
-  it("signs in for other origins as well where OAUTH_ROOT_ELSEWHERE says so", async () => {
+  it("is served by no API token that was made in such a session before (A22)", async () => {
+    const { appUrl } = system.stack;
+    await signInOnChat(traveller, "google");
+    await signInOnApp(traveller, system.stack, "google");
+    const ofChat = await makeToken(traveller, CHAT, "/portal");
+    const ofApp = await makeToken(traveller, appUrl, "/api");
+    await makeRoot(system, traveller);
+    expect(await statusWith(system, ofChat)).toBe(401);
+    expect(await statusWith(system, ofApp)).toBe(200);
+  });
+
+  it("is served by API tokens of earlier versions, which do not tell where they were made", async () => {
+    await signInOnChat(traveller, "google");
+    await signInOnApp(traveller, system.stack, "google");
+    const token = await makeToken(traveller, CHAT, "/portal");
+    const hash = createHash("sha256").update(token).digest("hex");
+    const tokens = system.mongo.db().collection("_api_tokens");
+    await tokens.updateOne({ hash }, { $unset: { provider: 1, origin: 1 } });
+    await makeRoot(system, traveller);
+    expect(await statusWith(system, token)).toBe(200);
+  });
+
+  it("signs in for other origins as well where OAUTH_ROOT_ELSEWHERE says so, and makes API tokens there", async () => {
     const trusting = await startOAuthSystem({ OAUTH_ROOT_ELSEWHERE: "true" });
     try {
       become(trusting.providers, newPeople("root", trusting.stack.admin.email));
-      expect((await signInOnChat(trusting.traveller(), "google")).end).toBe(`${CHAT}/after`);
+      const admin = trusting.traveller();
+      expect((await signInOnChat(admin, "google")).end).toBe(`${CHAT}/after`);
+      expect(await statusWith(trusting, await makeToken(admin, CHAT, "/portal"))).toBe(200);
     } finally {
       await trusting.stop();
     }

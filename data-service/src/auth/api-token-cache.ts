@@ -2,6 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
 import { type ApiToken, hashOfApiToken } from "./api-token.js";
+import { isForRoot, type RootOrigin } from "./session.js";
 import type { ActiveUser } from "./session-cache.js";
 
 /** How long a token revoked on another instance may still work (contract, section 3.1). */
@@ -23,11 +24,15 @@ export interface ApiTokenCacheDeps {
     noteUse(id: string, now: Date, before: Date): Promise<void>;
   };
   readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
+  readonly rootOrigin: RootOrigin;
   readonly clock: Clock;
 }
 
 export interface ApiTokenCache {
-  /** The token, if it is known and its user is active; whether it has expired is for the caller to decide. */
+  /**
+   * The token, if it is known, its user is active, and the session it was made in may be theirs; whether it has expired is
+   * for the caller to decide.
+   */
   find(text: string): Promise<LiveApiToken | undefined>;
   /** Makes the next look at this token a fresh one. */
   forget(text: string): void;
@@ -61,13 +66,13 @@ export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
 }
 
 async function load(
-  { apiTokens, users, clock }: ApiTokenCacheDeps,
+  { apiTokens, users, rootOrigin, clock }: ApiTokenCacheDeps,
   hash: string,
 ): Promise<LiveApiToken | undefined> {
   const token = await apiTokens.findByHash(hash);
   if (token === undefined) return undefined;
   const user = await users.findActive(token.userId);
-  if (user === undefined) return undefined;
+  if (user === undefined || (user.isRootAdmin && !isForRoot(token, rootOrigin))) return undefined;
   const now = clock.now();
   const before = new Date(now.getTime() - LAST_USED_EVERY_MS);
   // No request fails because this note could not be written.

@@ -1,8 +1,12 @@
 // API tokens: what one is, and its text. The text is shown once; only its SHA-256 is kept.
 import { hash, randomBytes } from "node:crypto";
+import type { Session } from "./session.js";
 
-/** A long-lived credential that a user made for a program. */
-export interface ApiToken {
+/**
+ * A long-lived credential that a user made for a program. `provider` and `origin` are those of the session it was made in:
+ * whoever saw that session may know the token as well. Both are null for tokens from before this was noted.
+ */
+export interface ApiToken extends Pick<Session, "provider" | "origin"> {
   /** 24-hex id. */
   readonly id: string;
   readonly userId: string;

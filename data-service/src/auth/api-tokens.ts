@@ -53,9 +53,9 @@ export async function makeApiToken(
   const token = await whileSignedIn(
     deps,
     maker,
-    () =>
+    ({ provider, origin }) =>
       deps.apiTokens.insert(
-        { userId, ...wish, createdAt: now, lastUsedAt: null },
+        { userId, ...wish, provider, origin, createdAt: now, lastUsedAt: null },
         hashOfApiToken(text) ?? "",
       ),
     ({ id }) => deps.apiTokens.removeOf(userId, id),

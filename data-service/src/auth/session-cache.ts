@@ -15,9 +15,7 @@ export interface ActiveUser {
   readonly epoch: string;
 }
 
-export interface LiveSession extends ActiveUser {
-  readonly expiresAt: Date;
-}
+export type LiveSession = ActiveUser & Pick<Session, "expiresAt" | "provider" | "origin">;
 
 export interface SessionCacheDeps {
   readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
@@ -96,5 +94,6 @@ async function read(
   if (session === undefined || user === undefined) return undefined;
   // The token's user and the session's user must be the same.
   if (session.userId !== userId || !isAlive(session, user, clock.now(), rootOrigin)) return undefined;
-  return { ...user, expiresAt: session.expiresAt };
+  const { expiresAt, provider, origin } = session;
+  return { ...user, expiresAt, provider, origin };
 }

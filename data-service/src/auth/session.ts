@@ -52,7 +52,7 @@ export const FIRST_EPOCH = "";
  */
 export type RootOrigin = string | null;
 
-/** Whether a session may be that of a root admin. */
+/** Whether a session, or an API token that was made in one, may be that of a root admin. */
 export function isForRoot(
   { provider, origin }: Pick<Session, "provider" | "origin">,
   rootOrigin: RootOrigin,

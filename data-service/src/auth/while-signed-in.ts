@@ -1,5 +1,5 @@
 // Whatever outlives the session that made it (an API token, a connected provider) is made only while that session lives.
-import { findAnew, type SessionCache } from "./session-cache.js";
+import { findAnew, type LiveSession, type SessionCache } from "./session-cache.js";
 
 export interface WhileSignedInDeps {
   readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
@@ -20,14 +20,13 @@ export interface Maker {
 export async function whileSignedIn<Made extends NonNullable<unknown>>(
   { sessionCache }: WhileSignedInDeps,
   { userId, sessionId }: Maker,
-  make: () => Promise<Made>,
+  make: (session: LiveSession) => Promise<Made>,
   takeBack: (made: Made) => Promise<unknown>,
 ): Promise<Made | undefined> {
-  const isSignedIn = async (): Promise<boolean> =>
-    (await findAnew(sessionCache, sessionId, userId)) !== undefined;
-  if (!(await isSignedIn())) return undefined;
-  const made = await make();
-  if (await isSignedIn()) return made;
+  const session = await findAnew(sessionCache, sessionId, userId);
+  if (session === undefined) return undefined;
+  const made = await make(session);
+  if ((await findAnew(sessionCache, sessionId, userId)) !== undefined) return made;
   await takeBack(made);
   return undefined;
 }

@@ -70,6 +70,7 @@ beforeAll(async () => {
   const apiTokenCache = makeApiTokenCache({
     apiTokens: { findByHash: async (hash) => apiTokens.get(hash), noteUse: async () => {} },
     users,
+    rootOrigin: null,
     clock,
   });
   const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
@@ -118,7 +119,8 @@ beforeEach(() => {
 });
 
 function keepToken(text: string, more: Partial<ApiToken> = {}): void {
-  const token = { id: "t1", userId: ANN, name: "t", readOnly: false, createdAt: new Date() };
+  const made = { provider: null, origin: null, createdAt: new Date() };
+  const token = { id: "t1", userId: ANN, name: "t", readOnly: false, ...made };
   apiTokens.set(hashOfApiToken(text), { ...token, expiresAt: null, lastUsedAt: null, ...more });
 }
 

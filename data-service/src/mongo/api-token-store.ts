@@ -4,7 +4,10 @@ import type { ApiToken } from "../auth/api-token.js";
 import type { ApiTokenCacheDeps } from "../auth/api-token-cache.js";
 import type { ApiTokensDeps } from "../auth/api-tokens.js";
 
-interface ApiTokenDocument extends Omit<ApiToken, "id" | "userId"> {
+/** Tokens of earlier versions say nothing of the session they were made in. */
+type MadeIn = Pick<ApiToken, "provider" | "origin">;
+
+interface ApiTokenDocument extends Omit<ApiToken, "id" | "userId" | keyof MadeIn>, Partial<MadeIn> {
   _id: ObjectId;
   userId: ObjectId;
   /** Hex. */
@@ -64,5 +67,5 @@ function ownToken(userId: string, id: string): { _id: ObjectId; userId: ObjectId
 }
 
 function toApiToken({ _id, userId, hash: _hash, ...rest }: ApiTokenDocument): ApiToken {
-  return { id: _id.toHexString(), userId: userId.toHexString(), ...rest };
+  return { provider: null, origin: null, ...rest, id: _id.toHexString(), userId: userId.toHexString() };
 }

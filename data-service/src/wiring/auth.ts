@@ -64,7 +64,10 @@ export async function makeAuth(
     ofSessions,
   );
   const tokenStore = { ...apiTokens, findByHash: noted(ofTokens.load, apiTokens.findByHash) };
-  const apiTokenCache = counted(makeApiTokenCache({ apiTokens: tokenStore, users, clock }), ofTokens);
+  const apiTokenCache = counted(
+    makeApiTokenCache({ apiTokens: tokenStore, users, rootOrigin, clock }),
+    ofTokens,
+  );
   const hasher = makePasswordHasher();
   const digest = makeAccountDigest(secrets.encryptionKey);
   const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
