@@ -1,6 +1,6 @@
 // `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
-import { normalizeEmail } from "./auth/email.js";
 import { generatePassword } from "./auth/first-admin.js";
+import { normalizeEmail } from "./catalog/email-address.js";
 import { systemTableNames } from "./catalog/system-tables.js";
 import { readConfig } from "./config.js";
 import { commandSettings, explainFailure, withDatabase } from "./database-command.js";

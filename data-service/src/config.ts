@@ -7,8 +7,8 @@ import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-sh
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
-import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
+import { emailProblem, normalizeEmail } from "./catalog/email-address.js";
 import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 

@@ -245,6 +245,33 @@ describe("a missing address", () => {
   };
 });
 
+describe("an address that a provider gives", () => {
+  const asGoogle = (address: string) =>
+    Object.assign(system.providers.profiles, {
+      google: { sub: `odd-${count}`, email: address, email_verified: true },
+    });
+
+  it("may be of a host without a dot, and stays as it is in a form that sends it along", async () => {
+    asGoogle(`joe${count}@localhost`);
+    expect(await outcomeOf("google")).toEqual({ email: `joe${count}@localhost` });
+    const admin = await asAdmin(system.stack);
+    const filter = { email: `joe${count}@localhost` };
+    const [user] = (await admin.get("/svc_user", { filter })).body.data;
+    const answer = await admin.patch(`/svc_user/${user.id}`, { ...filter, name: "renamed" });
+    expect([answer.status, answer.body.data[0]]).toMatchObject([200, { ...filter, name: "renamed" }]);
+  });
+
+  it.each(["joe@corp.", "<b>@z.example", "a\u200bb@z.example", "a\u202eb@z.example", '"q q"@z.example'])(
+    "is none that a body could not give: %j",
+    async (address) => {
+      asGoogle(address);
+      expect(await outcomeOf("google")).toEqual({ error: "email_missing" });
+      const answer = await (await asAdmin(system.stack)).post("/svc_user", { email: address });
+      expect([answer.status, answer.body.message]).toEqual([400, ["email: must be a valid email"]]);
+    },
+  );
+});
+
 describe("addresses that GitHub does not show", () => {
   const refuse = (status: number) => system.providers.refusals.set("/github/user/emails", status);
   const hidden: [string, () => unknown][] = [

@@ -1,10 +1,10 @@
 // E-mail and password -> a session, or one and the same refusal.
 import { AppError } from "@portico/shared/app-error";
 import type { TokenPair } from "@portico/shared/token-pair";
+import { normalizeEmail } from "../catalog/email-address.js";
 import type { AccountDigest } from "./account-digest.js";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
-import { normalizeEmail } from "./email.js";
 import { type ClientFacts, type IssueSessionDeps, issueSession } from "./issue-session.js";
 import type { PasswordHasher } from "./password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "./password-problem.js";

@@ -30,6 +30,8 @@ export interface SystemTableDefinition extends TableDefinition {
   readonly readOnlyRelations?: readonly string[];
   /** Names of columns that the service fills in. */
   readonly filled?: readonly string[];
+  /** Names of columns with the addresses that users sign in by. */
+  readonly addresses?: readonly string[];
 }
 
 /**
@@ -57,11 +59,11 @@ export function buildCatalog(
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
   const table = buildTable(definition, all, definition.secrets);
   const { journal = false, ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = definition;
-  const { readOnlyRelations = [], filled = [] } = definition;
-  const columns = [...table.columns].map(([name, column]): [string, Column] => [
-    name,
-    filled.includes(name) ? { ...column, filled: true } : column,
-  ]);
+  const { readOnlyRelations = [], filled = [], addresses = [] } = definition;
+  const columns = [...table.columns].map(([name, column]): [string, Column] => {
+    if (filled.includes(name)) return [name, { ...column, filled: true }];
+    return [name, addresses.includes(name) ? { ...column, isAddress: true } : column];
+  });
   const relations = [...table.relations].map(([name, relation]): [string, Relation] => [
     name,
     readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,

@@ -49,6 +49,8 @@ export interface Column {
   readonly secret: boolean;
   /** The service makes up a value if a new record comes without one. */
   readonly filled?: boolean;
+  /** Users sign in by it: see email-address for its one spelling, and what it may be. */
+  readonly isAddress?: boolean;
   /** Its table is adopted: other programs may have left something else in its field. */
   readonly isAdopted?: boolean;
 }

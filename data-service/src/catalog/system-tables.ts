@@ -53,12 +53,13 @@ function systemTable(
     uniquesWithNull?: string[][];
     readOnlyRelations?: string[];
     filled?: string[];
+    addresses?: string[];
   },
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
   const { description = null, uniques = [] } = parts;
   const { ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = parts;
-  const { readOnlyRelations = [], filled = [] } = parts;
+  const { readOnlyRelations = [], filled = [], addresses = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
@@ -78,6 +79,7 @@ function systemTable(
     uniquesWithNull,
     readOnlyRelations,
     filled,
+    addresses,
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -152,6 +154,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       relations: [toOne("role", names.roles)],
       fields: { password: "passwordHash" },
       secrets: ["password"],
+      addresses: ["email"],
     }),
     systemTable(names.permissions, {
       columns: [

@@ -2,9 +2,9 @@
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError } from "@portico/shared/oauth";
-import { emailProblem, normalizeEmail } from "../auth/email.js";
 import { isForRoot, type RootOrigin } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
+import { emailProblem, normalizeEmail } from "../catalog/email-address.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 

@@ -11,7 +11,7 @@ import { isDuplicate } from "./driver-errors.js";
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
 export interface UserDocument {
   _id: ObjectId;
-  /** Normalised by auth/email. */
+  /** Normalised by catalog/email-address. */
   email: string;
   passwordHash?: string;
   /** See auth/session. */

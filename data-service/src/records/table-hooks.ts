@@ -1,6 +1,6 @@
 // What a write of a record means beyond its columns. A few tables of the system have hooks of their own (users, roles,
 // permission rules, files, folders); all others have none.
-import type { Json } from "@portico/shared/json";
+import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog, Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
@@ -17,6 +17,8 @@ export interface FieldsChanged {
 export interface TableHooks {
   /** The body as it is to be checked: with an address in its one spelling, with a name made safe. */
   prepare(body: Json, mode: WriteMode): Json;
+  /** What the record has of a prepared body although a new one would be refused for it: see WriteView. */
+  held(id: Stored, body: Json): Promise<JsonObject>;
   /** What is to be written for a checked body, with marks of the service's own. */
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** @throws AppError 400 with every problem of the new records */
@@ -54,6 +56,7 @@ export type HooksOf = (table: Table) => TableHooks;
 /** Nothing beyond the columns. */
 export const NO_HOOKS: TableHooks = {
   prepare: (body) => body,
+  held: async () => ({}),
   plan: (_table, plan) => plan,
   beforeCreate: async () => undefined,
   beforeUpdate: async () => undefined,

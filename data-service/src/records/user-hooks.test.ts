@@ -110,6 +110,21 @@ describe("a new epoch, which ends all sessions, is written alongside", () => {
   });
 });
 
+describe("an address that breaks the rule for new ones", () => {
+  it("is held by the user who has it, and by nobody else", async () => {
+    const { held } = hooks();
+    expect(await held("<b>", { email: "<b>@example.com", name: "Ann" })).toEqual({
+      email: "<b>@example.com",
+    });
+    expect(await held("bob", { email: "<b>@example.com" })).toEqual({});
+  });
+
+  it.each([[{ email: "ann@example.com" }], [{ email: 5 }], [{}], [[]], [null]])(
+    "is not asked for with %j",
+    async (body) => expect(await hooks().held("ann", body)).toEqual({}),
+  );
+});
+
 describe("an address that is set", () => {
   const plan = (set: Record<string, string>) => ({
     own: { set: new Map(Object.entries(set)), unset: ["roleId"], columns: new Map() },

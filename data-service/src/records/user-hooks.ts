@@ -3,9 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { isObject } from "@portico/shared/json";
-import { normalizeEmail } from "../auth/email.js";
 import { requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { emailProblem, normalizeEmail } from "../catalog/email-address.js";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import type { Lock } from "../mongo/lock.js";
 import { type FieldsChanged, NO_HOOKS, type TableHooks } from "./table-hooks.js";
@@ -54,6 +54,12 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
     prepare(body) {
       if (!isObject(body) || typeof body.email !== "string") return body;
       return { ...body, email: normalizeEmail(body.email) };
+    },
+    /** Of an address that is theirs, for example because an earlier version took it. */
+    async held(id, body) {
+      const email = isObject(body) && typeof body.email === "string" ? body.email : undefined;
+      if (email === undefined || emailProblem(email) === undefined) return {};
+      return (await emailOf(String(id))) === email ? { email } : {};
     },
     /** Notes who has set an address: one that root wrote counts as proved; of any other nobody has proved yet whose it is. */
     plan(table, plan, isRoot) {

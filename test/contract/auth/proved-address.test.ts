@@ -60,4 +60,19 @@ describe("the address of a user, for whom others may write it", () => {
     expect([status, body.data[0]?.name]).toEqual([200, "Ann B."]);
     expect(await stored()).toHaveProperty("emailUnproven");
   });
+
+  it("stays where an earlier version took what is none, until it is replaced", async () => {
+    const users = client.db().collection("svc_user");
+    const at = new Date();
+    const old = { email: "<b>@z.example", isActive: true, isRootAdmin: false, createdAt: at, updatedAt: at };
+    const { insertedId } = await users.insertOne(old);
+    const path = `/svc_user/${insertedId}`;
+    for (const api of [root, clerk]) {
+      const { status, body } = await api.patch(path, { name: "Bold", email: "<B>@z.example" });
+      expect([status, body.data?.[0]?.name]).toEqual([200, "Bold"]);
+    }
+    const { status, body } = await root.patch(path, { email: "<i>@z.example" });
+    expect([status, body.message]).toEqual([400, ["email: must be a valid email"]]);
+    expect((await root.patch(path, { email: "bold@z.example" })).status).toBe(200);
+  });
 });

@@ -1,6 +1,6 @@
 // A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
 import { AppError } from "@portico/shared/app-error";
-import { isArray, isObject, type Json } from "@portico/shared/json";
+import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import {
   type Catalog,
   type Column,
@@ -42,6 +42,8 @@ export interface WantedWrite {
   readonly isImport?: boolean;
   /** What the service itself writes with each record. */
   readonly stamp?: Stamp | undefined;
+  /** See WriteView. */
+  readonly held?: JsonObject;
 }
 
 /** What the bodies of a write are judged by. */
@@ -79,7 +81,13 @@ export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWri
 }
 
 function wayOf(
-  { table, rights, isImport = false, stamp }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
+  {
+    table,
+    rights,
+    isImport = false,
+    stamp,
+    held = {},
+  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp" | "held">,
   readView: ReadView,
   grants: readonly WriteGrant[],
   grant: WriteGrant,
@@ -95,6 +103,7 @@ function wayOf(
     isImport,
     keepsGenerated: isImport && rights.isRoot,
     stamped: Object.keys(stamp?.values ?? {}),
+    held,
   };
   return { grant, preset, view };
 }

@@ -10,6 +10,7 @@ import {
   targetOf,
 } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { emailProblem } from "../../catalog/email-address.js";
 import { idProblem, suggestion } from "../../catalog/names.js";
 import { brokenRules } from "../../catalog/rules.js";
 import { ALWAYS } from "../../query/ast.js";
@@ -30,6 +31,8 @@ export interface WriteView {
   readonly isImport?: boolean;
   /** Names of members that the service writes itself, so that the body need not hold them. */
   readonly stamped?: readonly string[];
+  /** Values that the record has although their columns' rules refuse them: sent along unchanged, they may stay. */
+  readonly held?: JsonObject;
   /** For all bodies of a request together; without it, each has its own. */
   readonly guess?: Guess;
 }
@@ -114,7 +117,7 @@ function checkMembers(
       if (kept !== undefined) values.set(column, kept);
       else if (wouldLive(column, json, table, view)) report(name, ROOT_ALONE);
     } else if (column !== undefined && view.mayWrite(column)) {
-      const value = checkValue(column, json, report);
+      const value = checkValue(column, json, report, view.held?.[name]);
       if (value !== undefined) values.set(column, value);
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
@@ -182,8 +185,8 @@ function writableNames(table: Table, mayWrite: WriteView["mayWrite"]): string[] 
   return [...columns, ...relations].map(({ name }) => name);
 }
 
-function checkValue(column: Column, json: Json, report: Report): Stored | null | undefined {
-  const { name, type, values, rules } = column;
+function checkValue(column: Column, json: Json, report: Report, held?: Json): Stored | null | undefined {
+  const { name, type, values } = column;
   if (column.readOnly) return report(name, "is read-only");
   if (json === null) return column.required ? report(name, "must not be null") : null;
   const row = COLUMN_TYPES[type];
@@ -192,9 +195,17 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
     const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
     return report(name, `must be ${expected}, not ${describeFor(column, json)}`);
   }
-  const broken = brokenRules(type, rules, stored);
+  if (json === held) return stored;
+  const broken = problemsOf(column, stored);
   for (const problem of broken) report(name, problem);
   return broken.length === 0 ? stored : undefined;
+}
+
+/** What users sign in by is the same whether a body or a provider says it. */
+function problemsOf({ type, rules, isAddress }: Column, stored: Stored): readonly string[] {
+  if (!isAddress) return brokenRules(type, rules, stored);
+  const problem = emailProblem(String(stored));
+  return problem === undefined ? [] : [problem];
 }
 
 /** Of a list of values, the first that is not allowed. */

@@ -1,5 +1,5 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
-import { isObject, type Json } from "@portico/shared/json";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
@@ -13,7 +13,7 @@ import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp } from "../body/write-plan.js";
 import { heldBy } from "../delete/leaving.js";
-import { findTable, parseId } from "../find-table.js";
+import { findTable, idFrom, parseId } from "../find-table.js";
 import { shownFields } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest, TableCall } from "../request.js";
@@ -87,10 +87,11 @@ async function updateOne(
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
+  const held = await heldOf(deps, request);
   const { table, id, shape, alternatives, catalog, hooks } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
-    const context = openWrite(deps, { ...wanted, stamp });
+    const context = openWrite(deps, { ...wanted, stamp, held });
     const ways = alternativesFor(context, body, brought?.ownLinks);
     return { ...context, id: parseId(found, request.id), alternatives: ways };
   });
@@ -114,6 +115,18 @@ async function updateOne(
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return compared === undefined ? record : { ...record, change: { table, before, written } };
+}
+
+/** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */
+async function heldOf(
+  { catalogs, hooksOf }: RecordDeps,
+  { table: name, id, body }: Pick<UpdateRequest, "table" | "id" | "body">,
+): Promise<JsonObject> {
+  const table = (await catalogs.get()).tables.get(name);
+  if (table === undefined) return {};
+  const stored = idFrom(table, id);
+  const hooks = hooksOf(table);
+  return stored === undefined ? {} : hooks.held(stored, hooks.prepare(body, "update"));
 }
 
 /** The values of some members of a record, and the condition that it still has them. */
