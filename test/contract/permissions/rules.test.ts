@@ -528,6 +528,22 @@ describe("rules for changing", () => {
     expect((await ann.patch(`/notes/${notes[0].id}`, { title: "open" })).status).toBe(200);
   });
 
+  it("say what of a body they let nobody write in this record, where others may be written", async () => {
+    await rule({});
+    await rule({ action: "update", fields: "title", filter: { status: { _neq: "done" } } });
+    await rule({ action: "update", filter: { owner: "$user.id" } });
+    const change = { id: notes[1].id, title: "new", salary: 5, status: "done" };
+    expect(refusal(await ann.patch(`/notes/${notes[1].id}`, change))).toEqual([
+      403,
+      'You may not update "salary", "status" of this "notes" record.',
+    ]);
+    const { id } = await make(admin, "notes", { title: "over", status: "done" });
+    expect(refusal(await ann.patch(`/notes/${id}`, change))).toEqual([
+      403,
+      'You may not update this "notes" record.',
+    ]);
+  });
+
   it("check the result with the time of its change, which is no later than $now", async () => {
     const { id } = await rule({ action: "update", check: { updatedAt: { _lte: "$now" } } });
     expect((await ann.patch(`/notes/${notes[0].id}`, { title: "now" })).status).toBe(200);
@@ -760,6 +776,8 @@ describe("user administration by a permitted role", () => {
     for (const change of [{ password: "taken over!" }, { email: "mine@example.com" }])
       expect((await ann.patch(`/svc_user/${annId}`, change)).status).toBe(403);
     await signIn(`${stack.appUrl}/api`, ANN);
+    const form = await ann.patch(`/svc_user/${annId}`, { email: ANN.email, name: "same" });
+    expect(refusal(form)).toEqual([403, 'You may not update "email" of this "svc_user" record.']);
   });
 
   it("changes nobody's own role or state by a preset either", async () => {

@@ -194,10 +194,19 @@ export function lettingWrite(grants: readonly WriteGrant[], table: Table, member
   return grants.filter((grant) => named !== undefined && grant.members(named));
 }
 
-/** A record that the caller may see is refused; one that they may not see does not exist for them. */
-export function notAllowed(table: Table, action: string, visible: boolean): AppError {
+/**
+ * A record that the caller may see is refused; one that they may not see does not exist for them.
+ * @param members those for which it is refused, where others may be written
+ */
+export function notAllowed(
+  table: Table,
+  action: string,
+  visible: boolean,
+  members: readonly string[] = [],
+): AppError {
   if (!visible) return recordNotFound(table);
-  return new AppError("FORBIDDEN", `You may not ${action} this "${table.name}" record.`);
+  const what = members.length === 0 ? "" : `${members.map((name) => `"${name}"`).join(", ")} of `;
+  return new AppError("FORBIDDEN", `You may not ${action} ${what}this "${table.name}" record.`);
 }
 
 function checkFailed(table: Table, action: string): AppError {

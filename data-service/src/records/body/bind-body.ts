@@ -12,6 +12,7 @@ import {
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
 import type { Parameters } from "../../query/parameters.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { type RecordShape, recordShape } from "../read/read-one.js";
@@ -155,6 +156,21 @@ function letsAllBe(table: Table, body: Json, { view }: Way): boolean {
       return isIgnored || (member !== undefined && view.mayWrite(member));
     })
   );
+}
+
+/** The members of a body that no rule with these rows lets be written. @param isFor tells the rules that match a record */
+export async function unwritable(
+  { table, ways }: BodyContext,
+  body: Json,
+  isFor: (rows: AuthorizedPredicate) => Promise<boolean>,
+): Promise<string[]> {
+  const fitting: Way[] = [];
+  for (const way of ways) if (await isFor(way.grant.rows)) fitting.push(way);
+  if (fitting.length === 0 || !isObject(body)) return [];
+  return Object.keys(body).filter((name) => {
+    const member = memberNamed(table, name);
+    return member !== undefined && !isGenerated(member) && !fitting.some(({ view }) => view.mayWrite(member));
+  });
 }
 
 function countOf(error: AppError): number {

@@ -1,14 +1,23 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
+import type { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { judgeForeign } from "../body/authorize-foreign.js";
-import { chooseUpdate, notAllowed } from "../body/authorize-write.js";
-import { alternativesFor, type OwnLinks, openWrite, PLAIN } from "../body/bind-body.js";
+import { chooseUpdate, judgeRows, notAllowed } from "../body/authorize-write.js";
+import {
+  alternativesFor,
+  type BodyContext,
+  type OwnLinks,
+  openWrite,
+  PLAIN,
+  unwritable,
+} from "../body/bind-body.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp } from "../body/write-plan.js";
@@ -88,19 +97,20 @@ async function updateOne(
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const held = await heldOf(deps, request);
-  const { table, id, shape, alternatives, catalog, hooks } = await deps.catalogs.decide((now) => {
+  const { context, id, alternatives } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, held });
     const ways = alternativesFor(context, body, brought?.ownLinks);
-    return { ...context, id: parseId(found, request.id), alternatives: ways };
+    return { context, id: parseId(found, request.id), alternatives: ways };
   });
+  const { table, shape, catalog, hooks } = context;
   await hooks.beforeUpdate(catalog, id, body);
   const fields = shownFields(shape);
   const linked = { ownLinksOf: () => brought?.ownLinks };
   const { document, before, written } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
-    if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
+    if (judged === undefined) throw await notAllowedFor(deps, context, id, body);
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
@@ -115,6 +125,20 @@ async function updateOne(
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return compared === undefined ? record : { ...record, change: { table, before, written } };
+}
+
+/** The refusal of a body that is for other records: it names what of it stands in the way, if this one may be changed at all. */
+async function notAllowedFor(
+  deps: RecordDeps,
+  context: BodyContext,
+  id: Stored,
+  body: Json,
+): Promise<AppError> {
+  const { table, shape } = context;
+  if (!(await isVisible(deps, shape, id))) return notAllowed(table, "update", false);
+  const isFor = async (rows: AuthorizedPredicate): Promise<boolean> =>
+    (await judgeRows(deps, table, id, rows)) !== undefined;
+  return notAllowed(table, "update", true, await unwritable(context, body, isFor));
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */
