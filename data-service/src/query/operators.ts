@@ -9,6 +9,7 @@ import {
   type OperatorFamily,
   type Stored,
 } from "../catalog/column-types.js";
+import { normalizeEmail } from "../catalog/email-address.js";
 import { suggestion } from "../catalog/names.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested, UNKNOWN } from "./ast.js";
 import { LIMITS } from "./limits.js";
@@ -51,8 +52,10 @@ function value(column: Column, operand: Json, path: Path): Stored {
   const stored = row.parse(operand, column.values);
   if (stored === undefined)
     throw wrongValue(column, operand, path, (text) => row.parse(text, column.values) !== undefined);
-  if (typeof stored === "string") checkLength(stored, path);
-  return stored;
+  if (typeof stored !== "string") return stored;
+  checkLength(stored, path);
+  // As it is stored, so that an address is found however somebody spells it.
+  return column.isAddress ? normalizeEmail(stored) : stored;
 }
 
 /** @param fits whether it would be right with another text */

@@ -6,7 +6,7 @@ import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
-import { atOnce, make, makeTable, type Row, read, tally } from "../records/make.js";
+import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "../records/make.js";
 import { Browser, setCookies } from "./jar.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password", name: "Ann" };
@@ -591,6 +591,26 @@ describe("an account", () => {
     expect((await admin.post("/svc_user", list)).status).toBe(201);
     expect((await anyone.post("/auth/login", list[59])).status).toBe(200);
   });
+
+  it.each([
+    ["_eq", " ANN@example.com"],
+    ["_in", ["nobody@example.com", "Ann@Example.com"]],
+    ["_between", ["ANN@", "ANN@F"]],
+    ["_contains", "ANN@EXAMPLE"],
+  ])("is found, or left out, by its e-mail in any case: %s", async (operator, operand) => {
+    const found = { email: { [operator]: operand } };
+    expect(await valuesOf(admin, "svc_user", "email", found)).toEqual([ANN.email]);
+    const left = { _and: [{ email: ANN.email }, { _not: found }] };
+    expect(await valuesOf(admin, "svc_user", "email", left)).toEqual([]);
+  });
+
+  it.each([{ _neq: "ANN@example.com" }, { _not_in: ["Ann@example.com"] }])(
+    "is left out by %j",
+    async (others) => {
+      const filter = { email: { _in: [ANN.email], ...others } };
+      expect(await valuesOf(admin, "svc_user", "email", filter)).toEqual([]);
+    },
+  );
 
   it("has its e-mail trimmed and in lower case", async () => {
     const { status, body } = await admin.post("/svc_user", {
