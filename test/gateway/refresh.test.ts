@@ -389,6 +389,13 @@ describe("a request whose answer waits for a file, with an access cookie about t
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
   });
 
+  it("is answered 502, not as signed out, when the data service does not believe the gateway", async () => {
+    rig.upstream.on(BORROW, refusal(401, "UNAUTHORIZED", "Only the gateway may call this."));
+    const response = await send("POST", "/api/svc_file", "multipart/form-data; boundary=x");
+    expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
+    expect((await readError(response)).error.code).toBe("BAD_GATEWAY");
+  });
+
   it("borrows one as well when its body is JSON in chunks, of which nobody knows how long it takes", async () => {
     rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
     const response = await rig.call("/api/posts", {

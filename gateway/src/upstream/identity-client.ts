@@ -1,5 +1,6 @@
 // The gateway's calls in its own name: begin a flow, take it, sign in, redeem, borrow an access token. Each carries an
 // assertion of its own.
+import { AppError } from "@portico/shared/app-error";
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";
 import {
@@ -27,7 +28,10 @@ import {
 } from "./auth-client.js";
 import { readTokenPair } from "./token-pair.js";
 
-/** Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached. */
+/**
+ * Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached or does not believe
+ * the gateway.
+ */
 export interface IdentityClient {
   startFlow(flow: StartFlow, caller: Caller): Promise<void>;
   /** Undefined when there is no such flow for this browser; then nothing was taken. */
@@ -63,7 +67,8 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
       body: JSON.stringify(body),
     });
     if (answer.status === 200) return answer;
-    throw refusalOf(answer);
+    const refusal = refusalOf(answer);
+    throw refusal.code === "UNAUTHORIZED" ? notBelieved() : refusal;
   };
   return {
     async startFlow(flow, caller) {
@@ -89,6 +94,18 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
       return required(readLendAccessTokenAnswer(answer.body), answer).accessToken ?? undefined;
     },
   };
+}
+
+/**
+ * The data service has not accepted the assertion, which says nothing of the client: as a 401, apps would take it for
+ * "signed out". Of a client's tokens it has codes of their own.
+ */
+function notBelieved(): AppError {
+  const cause = new Error("SERVICE_SECRET or the clocks of the gateway and the data service differ.");
+  return new AppError("BAD_GATEWAY", {
+    message: "The data service refuses the gateway's own calls.",
+    cause,
+  });
 }
 
 function flowOf(body: unknown): unknown {
