@@ -106,9 +106,13 @@ function requireLogFormat({ LOG_FORMAT }) {
  */
 async function withAddress(env) {
   const chosen = env.PORT === "0" && !env.APP_URL ? String(await freePort()) : env.PORT;
-  const port = Number(chosen ?? "");
-  if (env.APP_URL || !(port > 0)) return { ...env };
-  return { ...env, PORT: chosen, APP_URL: `http://localhost:${port}` };
+  if (env.APP_URL || !isPort(chosen)) return { ...env };
+  return { ...env, PORT: chosen, APP_URL: `http://localhost:${Number(chosen)}` };
+}
+
+/** The gateway refuses any other by its name; an address made of one would be refused first. */
+function isPort(text = "") {
+  return /^\d+$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
 }
 
 async function freePort() {

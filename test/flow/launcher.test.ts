@@ -275,6 +275,17 @@ describe("a setting of npm start itself", () => {
     expect(await notes()).toContain(`${port} http://localhost:${port}`);
   });
 
+  it.each(["70000", "80.5"])(
+    "makes no address of what is no port, of which the gateway tells: %s",
+    async (PORT) => {
+      const run = await launch(READY, `${READY} note("APP_URL " + process.env.APP_URL);`, { env: { PORT } });
+      await until(notes, (lines) => lines.some((line) => line.startsWith("APP_URL")));
+      run.launcher.kill("SIGTERM");
+      await run.code;
+      expect(await notes()).toContain("APP_URL undefined");
+    },
+  );
+
   it("is refused in one line where it makes no sense: LOG_FORMAT", async () => {
     const run = await launch(READY, READY, { env: { LOG_FORMAT: "pretty" } });
     expect([await run.code, run.errors()]).toEqual([
