@@ -1,7 +1,13 @@
 // What the commands make of the environment, and of a database that does not open.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
-import { asConfigError, commandSettings } from "./database-command.js";
+import { MongoServerError } from "mongodb";
+import { readConfig } from "./config.js";
+import { asConfigError, commandSettings, withDatabase } from "./database-command.js";
+import { openTestDatabase } from "./mongo/database-fixture.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
 
 it.each([
@@ -20,4 +26,24 @@ it.each([
   expect(asConfigError(failure, "Stop the service first.")).toMatchObject({
     problems: [...failure.problems, "Stop the service first."].slice(0, lines),
   });
+});
+
+it("a command whose index finds no room on the disk says so in words", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "portico-command-"));
+  const database = await openTestDatabase();
+  const url = new URL(String(process.env.MONGODB_URL));
+  url.pathname = database.db.databaseName;
+  const config = readConfig({ ...commandSettings({}), DATA_DIR: folder, MONGODB_URL: url.href });
+  const message = "available disk space of 408944640 bytes is less than required minimum of 524288000";
+  try {
+    const acting = withDatabase(config, "Stop the service first.", async () => {
+      throw new MongoServerError({ message, code: 14_031 });
+    });
+    await expect(acting).rejects.toMatchObject({
+      problems: [expect.stringMatching(/is nearly full: 390 MiB are free/)],
+    });
+  } finally {
+    await database.close();
+    await rm(folder, { recursive: true });
+  }
 });

@@ -5,8 +5,10 @@ import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { NoConnection } from "./mongo/connect.js";
+import { tellingFullDisk } from "./mongo/driver-errors.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
 import { openToRead } from "./mongo/open-address.js";
+import { describeStore } from "./mongo/store-address.js";
 import { prepareTables } from "./prepare.js";
 
 /** A command says itself what it does; the log is for what goes wrong. An empty LOG_LEVEL is none, as everywhere. */
@@ -58,8 +60,10 @@ async function acting<Result>(
   act: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
   try {
-    if (isPrepared) await prepareTables(deps);
-    return await act(deps);
+    return await tellingFullDisk(describeStore(deps.config), async () => {
+      if (isPrepared) await prepareTables(deps);
+      return act(deps);
+    });
   } finally {
     if (isPrepared) await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();

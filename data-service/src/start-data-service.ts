@@ -12,6 +12,7 @@ import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
+import { tellingFullDisk } from "./mongo/driver-errors.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepare } from "./prepare.js";
@@ -41,12 +42,8 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   const tracing =
     otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, deps.logger);
   const health = { stopping: false };
-  const stopSweeping = await prepare(deps, announce);
-  tellLauncher({ type: "store", description: describeStore(config) });
-  const server = await serve(deps, health).catch(async (error: unknown) => {
-    stopSweeping();
-    await deps.records.presence.stop(STOP_TIMEOUT_MS);
-    await deps.store.close();
+  const { server, stopSweeping } = await begin(deps, health).catch(async (error: unknown) => {
+    await letGo(deps, () => STOP_TIMEOUT_MS);
     throw error;
   });
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
@@ -64,12 +61,34 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
       // Requests whose client has left get no more time than the others.
       const left = (): number => STOP_TIMEOUT_MS - (performance.now() - began);
       await deps.records.gate.close(left());
-      await deps.files.contents.stop(left());
-      await deps.records.presence.stop(left());
-      await deps.store.close();
+      await letGo(deps, left);
       await tracing?.stop();
     },
   };
+}
+
+interface Begun {
+  readonly server: RunningServer;
+  readonly stopSweeping: () => void;
+}
+
+async function begin(deps: Deps, health: { stopping: boolean }): Promise<Begun> {
+  const where = describeStore(deps.config);
+  const stopSweeping = await tellingFullDisk(where, () => prepare(deps, announce));
+  tellLauncher({ type: "store", description: where });
+  try {
+    return { server: await serve(deps, health), stopSweeping };
+  } catch (error) {
+    stopSweeping();
+    throw error;
+  }
+}
+
+/** Ends what is done beside requests before the database goes that it works on. @param left how long it may still take */
+async function letGo({ files, records, store }: Deps, left: () => number): Promise<void> {
+  await files.contents.stop(left());
+  await records.presence.stop(left());
+  await store.close();
 }
 
 async function serve(deps: Deps, health: { stopping: boolean }): Promise<RunningServer> {

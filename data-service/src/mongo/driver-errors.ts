@@ -1,5 +1,6 @@
 // Errors of the MongoDB driver -> refusals in the words of the API. No driver text gets through.
 import { AppError, unavailable } from "@portico/shared/app-error";
+import { ConfigError } from "@portico/shared/env";
 import {
   MongoBulkWriteError,
   MongoError,
@@ -182,6 +183,33 @@ export function isAgainstValidator(error: unknown): boolean {
   const writeErrors = [error.writeErrors].flat();
   const isKept = error.result.getWriteConcernError() === undefined;
   return isKept && writeErrors.every(({ code }) => code === VALIDATION_FAILED);
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** What the server says of its disk: the bytes that are free, and those without which it begins no index. */
+const ROOM = /disk space of (\d+) bytes is less than required minimum of (\d+)/;
+
+/**
+ * For what is done where no request could be refused: at the start, and by commands.
+ * @param where the database, for whoever reads the error
+ * @throws ConfigError with one sentence when an index needs more room than there is; any other error as it is
+ */
+export async function tellingFullDisk<Result>(where: string, act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    const isFull = error instanceof MongoServerError && error.code === OUT_OF_DISK_SPACE;
+    throw isFull ? fullDisk(error, where) : error;
+  }
+}
+
+function fullDisk({ message }: MongoServerError, where: string): ConfigError {
+  const [, free, needed] = ROOM.exec(message) ?? [];
+  const sizes =
+    free === undefined
+      ? "it has no room for an index"
+      : `${Math.floor(Number(free) / MEBIBYTE)} MiB are free, and making an index needs ${Math.ceil(Number(needed) / MEBIBYTE)} MiB`;
+  return new ConfigError([`The disk of ${where} is nearly full: ${sizes}; make room there.`]);
 }
 
 /** Is this a lost race for a unique value? */
