@@ -2,6 +2,7 @@
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
+import { holdsSealedKeys } from "./auth/stored-keys.js";
 import { systemTableNames } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
@@ -10,6 +11,7 @@ import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
+import { makeKeyStore } from "./mongo/key-store.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { countLiveSessions } from "./mongo/session-store.js";
 import { parseStoreAddress } from "./mongo/store-address.js";
@@ -41,10 +43,6 @@ export interface Deps {
  */
 export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
-  const secrets = await loadSecrets(config).catch(async (error: unknown) => {
-    await opening?.then((address) => address.close()).catch(() => {});
-    throw error;
-  });
   const metrics = makeMetrics();
   const isTraced = config.otlpEndpoint !== undefined;
   const store = await connectStore(opening ?? config.mongodbUrl, { monitorCommands: isTraced }, (client) => {
@@ -52,6 +50,7 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
     if (isTraced) traceCommands(client);
   });
   try {
+    const secrets = await loadSecrets(config, () => holdsSealedKeys(makeKeyStore(store.db)));
     return await wire({ config, logger, secrets, metrics, store });
   } catch (error) {
     // It would keep the process alive, and an embedded database closed to others.

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
-import { loadSecrets } from "./local-secrets.js";
+import { loadSecrets as load } from "./local-secrets.js";
 
 let dataDir: string;
 const NOTHING = {
@@ -15,13 +15,16 @@ const NOTHING = {
   serviceSecret: undefined,
 };
 
+/** For a database that is new. */
+const loadSecrets = (given: Parameters<typeof load>[0]) => load(given, async () => false);
+
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "portico-secrets-"));
 });
 
 afterEach(() => rm(dataDir, { recursive: true }));
 
-const comparable = (secrets: Awaited<ReturnType<typeof loadSecrets>>) => ({
+const comparable = (secrets: Awaited<ReturnType<typeof load>>) => ({
   ...secrets,
   signingKey: secrets.signingKey.export({ format: "jwk" }),
 });
@@ -65,6 +68,16 @@ describe("loadSecrets", () => {
     expect(String(error)).toMatch(
       /Can't keep secrets in .*secrets \(E\w+\); make the folder writable or set DATA_DIR\.$/,
     );
+  });
+
+  it("makes none for a database that another one has sealed, which may come back", async () => {
+    const isSealed = async () => true;
+    await expect(load({ ...NOTHING, dataDir }, isSealed)).rejects.toThrow(
+      `${dataDir}/secrets/encryption-key is missing, and no ENCRYPTION_KEY is set`,
+    );
+    expect(await readdir(dataDir)).toEqual([]);
+    const { encryptionKey } = await loadSecrets({ ...NOTHING, dataDir });
+    expect((await load({ ...NOTHING, dataDir }, isSealed)).encryptionKey).toEqual(encryptionKey);
   });
 
   it("refuses a damaged file instead of making another key", async () => {

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ConfigError } from "@portico/shared/env";
-import { type Kept, keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
+import { findSecret, type Kept, keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
 import { type Config, parseEncryptionKey, parsePrivateKey } from "./config.js";
 
 /** Everything this deployment must keep to itself. */
@@ -31,15 +31,33 @@ const ENCRYPTION_KEY: Kept<Buffer> = {
 
 /**
  * Fills in the secrets that are not given with kept ones. Processes that start at once end up with the same.
- * @throws ConfigError when the folder can't be written or a file in it is damaged
+ * @param isSealed whether the database holds what an encryption key has sealed: no new one would open it
+ * @throws ConfigError when the folder can't be written or a file in it is damaged, or that key is lost; then none is made
  */
-export async function loadSecrets(given: Given): Promise<Secrets> {
+export async function loadSecrets(given: Given, isSealed: () => Promise<boolean>): Promise<Secrets> {
   const folder = join(given.dataDir, "secrets");
+  // Before the others are made, because it may be missed.
+  const encryptionKey = given.encryptionKey ?? (await keepEncryptionKey(folder, given.production, isSealed));
   return {
     signingKey: given.authPrivateKey ?? (await keep(folder, SIGNING_KEY, given.production)),
-    encryptionKey: given.encryptionKey ?? (await keep(folder, ENCRYPTION_KEY, given.production)),
+    encryptionKey,
     serviceSecret: given.serviceSecret ?? (await keep(folder, SERVICE_SECRET, given.production)),
   };
+}
+
+async function keepEncryptionKey(
+  folder: string,
+  production: boolean,
+  isSealed: () => Promise<boolean>,
+): Promise<Buffer> {
+  // Asked before the file is looked for: a process that starts beside this one keeps its key before it seals with it.
+  if (!(await isSealed())) return keep(folder, ENCRYPTION_KEY, production);
+  const kept = await findSecret(folder, ENCRYPTION_KEY);
+  if (kept !== undefined) return kept;
+  throw new ConfigError([
+    `The signing keys in the database can't be decrypted; ${join(folder, ENCRYPTION_KEY.file)} is missing, and no ` +
+      "ENCRYPTION_KEY is set: put back the one that they were made with.",
+  ]);
 }
 
 function keep<Value>(folder: string, secret: Kept<Value>, production: boolean): Promise<Value> {

@@ -32,10 +32,31 @@ export const SERVICE_SECRET_MIN = 32;
 export async function keepSecret<Value>(folder: string, secret: Kept<Value>): Promise<Value> {
   const path = join(folder, secret.file);
   const text = await readOrMake(folder, path, secret).catch((error: unknown) => {
-    throw new ConfigError([
-      `Can't keep secrets in ${folder} (${errorCode(error)}); make the folder writable or set DATA_DIR.`,
-    ]);
+    throw notKept(folder, error);
   });
+  return parsed(path, text, secret);
+}
+
+/**
+ * Reads the secret from the folder.
+ * @returns undefined when it is not there
+ * @throws ConfigError when the file can't be read or is damaged
+ */
+export async function findSecret<Value>(folder: string, secret: Kept<Value>): Promise<Value | undefined> {
+  const path = join(folder, secret.file);
+  const text = await readIfPresent(path).catch((error: unknown) => {
+    throw notKept(folder, error);
+  });
+  return text === undefined ? undefined : parsed(path, text, secret);
+}
+
+function notKept(folder: string, error: unknown): ConfigError {
+  return new ConfigError([
+    `Can't keep secrets in ${folder} (${errorCode(error)}); make the folder writable or set DATA_DIR.`,
+  ]);
+}
+
+function parsed<Value>(path: string, text: string, secret: Kept<Value>): Value {
   const value = secret.parse(text.trim());
   if (value === undefined) throw new ConfigError([`${path} is damaged; restore it from a backup.`]);
   return value;

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -95,6 +95,20 @@ describe("a new password for the root admin", () => {
 it("ends when the secret is another one, and says so", async () => {
   const { code, errors } = await admin([], { ENCRYPTION_KEY: randomBytes(32).toString("hex") });
   expect([code, errors]).toEqual([1, expect.stringMatching(/^The signing keys .* can't be decrypted;.*\n$/)]);
+});
+
+it("makes no other secret where the one of the database is lost", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "portico-admin-"));
+  try {
+    const { code, errors } = await admin([], { DATA_DIR: folder });
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringContaining(`${folder}/secrets/encryption-key is missing, and no ENCRYPTION_KEY is set`),
+    ]);
+    expect(await readdir(folder)).toEqual([]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 it.each(["SIGTERM", "SIGINT"] as const)("takes the process with the database along on %s", async (signal) => {

@@ -129,6 +129,11 @@ async function requireOpening({ store, sealer }: StoredKeysDeps): Promise<void> 
   if (texts.length > 0 && opened.every((text) => text === undefined)) throw otherSecret();
 }
 
+/** Does the database hold keys that an ENCRYPTION_KEY has sealed? */
+export async function holdsSealedKeys(store: Pick<StoredKeysDeps["store"], "all">): Promise<boolean> {
+  return (await store.all()).some(({ sealed: text }) => text !== undefined);
+}
+
 async function addGiven({ store, sealer, clock }: StoredKeysDeps, given: KeyObject): Promise<void> {
   const known = await store.all();
   const activeFrom = known.length === 0 ? new Date(0) : atWholeSecond(clock.now().getTime() + ACTIVATION_MS);
