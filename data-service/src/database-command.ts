@@ -7,7 +7,7 @@ import { type Deps, makeDeps } from "./deps.js";
 import { NoConnection } from "./mongo/connect.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
-import { openToRead } from "./mongo/open-address.js";
+import { openToRead, requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepareTables } from "./prepare.js";
 
@@ -26,6 +26,7 @@ export async function withDatabase<Result>(
   hint: string,
   act: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
+  requireDatabase(config.mongodbUrl);
   const deps = await makeDeps(config).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
@@ -41,6 +42,7 @@ export async function withReadDatabase<Result>(
   hint: string,
   act: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
+  requireDatabase(config.mongodbUrl);
   const address = await openToRead(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });

@@ -14,6 +14,7 @@ import {
 } from "./database-command.js";
 import type { Deps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
+import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
@@ -98,6 +99,7 @@ function parseWords(args: string[]) {
 
 /** Only reads the database: no table is made there, and only the engine of this command itself is opened. */
 async function infer(config: Config, file: string): Promise<number> {
+  requireDatabase(config.mongodbUrl, "--database or MONGODB_URL");
   const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, ONE_PROCESS);
   });

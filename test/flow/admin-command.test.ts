@@ -141,9 +141,10 @@ it("the embedded database is opened while no service runs, and else it is said w
   try {
     const none = await admin([], embedded);
     expect([none.code, none.errors]).toEqual([
-      2,
-      expect.stringContaining(`no root admin yet in ${directory}`),
+      1,
+      `There is no database at ${directory}/mongodb; DATA_DIR or MONGODB_URL says where it is.\n`,
     ]);
+    expect(await readdir(directory)).toEqual([]);
     const env = { ...embedded, DATA_SERVICE_PORT: "0", DEMO: "off", ADMIN_PASSWORD: "forgotten by now" };
     const service = await startService("@portico/data-service/main", env);
     const busy = await admin([], embedded);

@@ -265,7 +265,7 @@ describe("npm run schema", () => {
     expect(await readFile(file, "utf8")).toBe(before);
   }, 60_000);
 
-  it.each(["pull", "diff"])("%s makes no database where there is none", async (word) => {
+  it.each(["pull", "diff", "apply"])("%s makes no database where there is none", async (word) => {
     const missing = join(directory, "mistyped");
     mongodbUrl = `mongodb_embedded://${missing}`;
     await write(LIBRARY);
@@ -277,6 +277,16 @@ describe("npm run schema", () => {
     await expect(access(missing)).rejects.toThrow("ENOENT");
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ tables: LIBRARY });
     mongodbUrl = freshDatabase();
+  });
+
+  it("infer makes no database where there is none", async () => {
+    const missing = join(directory, "mistyped");
+    const { code, errors } = await command("infer", file, "--database", `mongodb_embedded://${missing}`);
+    expect([code, errors]).toEqual([
+      1,
+      `There is no database at ${missing}; --database or MONGODB_URL says where it is.\n`,
+    ]);
+    await expect(access(missing)).rejects.toThrow("ENOENT");
   });
 
   it("tells a rename by the ids of a pulled file, also while the service runs on the same database", async () => {

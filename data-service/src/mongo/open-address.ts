@@ -28,6 +28,19 @@ export async function openAddress(mongodbUrl: string): Promise<OpenAddress> {
   return { url: engine.uri, database, close: () => forget().finally(() => engine.close()) };
 }
 
+/**
+ * For whoever works on a database that is there, which every command does: only the service makes one.
+ * @param settings those that may name it
+ * @throws ConfigError when there is none in the folder that is named
+ */
+export function requireDatabase(mongodbUrl: string, settings = "DATA_DIR or MONGODB_URL"): void {
+  const address = parseStoreAddress(mongodbUrl);
+  if (address.kind === "server" || existsSync(join(address.directory, "WiredTiger"))) return;
+  throw new ConfigError([
+    `There is no database at ${resolve(address.directory)}; ${settings} says where it is.`,
+  ]);
+}
+
 /** An opened database, and whether another process has it open. */
 export interface SharedAddress extends OpenAddress {
   readonly isShared: boolean;
@@ -39,11 +52,6 @@ export interface SharedAddress extends OpenAddress {
  */
 export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
   const asked = parseStoreAddress(mongodbUrl);
-  // Somebody who only wants to read did not mean a database that does not exist yet.
-  if (asked.kind === "embedded" && !existsSync(join(asked.directory, "WiredTiger")))
-    throw new ConfigError([
-      `There is no database at ${resolve(asked.directory)}; DATA_DIR or MONGODB_URL says where it is.`,
-    ]);
   try {
     return { ...(await openAddress(mongodbUrl)), isShared: false };
   } catch (error) {
