@@ -18,6 +18,13 @@ function definition(body: JsonObject): TableDefinition {
 
 const fileTable = (name: string, id?: string): FileTable => ({ name, id, json: { name } });
 
+it("a file may begin with a byte order mark", () => {
+  expect(readSchemaFile('\uFEFF{"tables":[{"name":"things"}]}')).toMatchObject({
+    tables: [{ name: "things" }],
+    problems: [],
+  });
+});
+
 describe("a written schema file", () => {
   it("keeps a default that is an empty list, and leaves out what is a default anyway", () => {
     const columns = [{ name: "colors", type: "enumList", options: { values: ["red"] }, default: [] }];

@@ -14,8 +14,12 @@ export interface FileTable {
   readonly json: JsonObject;
 }
 
+/** Some editors begin every file with it, and nobody sees it. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 /** Reads the text of a file. @returns its tables, or every problem it has */
-export function readSchemaFile(text: string): { tables: readonly FileTable[]; problems: readonly string[] } {
+export function readSchemaFile(file: string): { tables: readonly FileTable[]; problems: readonly string[] } {
+  const text = file.replace(BYTE_ORDER_MARK, "");
   const read = readJson(text);
   if (read.kind !== "json") return { tables: [], problems: [unreadable(text, read)] };
   const { json } = read;
