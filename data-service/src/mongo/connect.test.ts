@@ -1,9 +1,13 @@
 // Connecting: what is promised for every write, what an address may change, what is said when nothing answers.
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { connectStore, hasTransactions, isTooOld, promises } from "./connect.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
 const URL = process.env.MONGODB_URL ?? "";
+const CLOSED = /\(what listens there closed the connection: it may be another program, or want \?tls=true/;
+const SILENT = /\(there was no answer in 300 ms: if something listens there, it may be another program\)/;
 
 describe("connectStore", () => {
   it("sends every write with the promise to be on disk, whatever the address says", async () => {
@@ -37,6 +41,25 @@ describe("connectStore", () => {
     const error = await connectStore(url).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(line) });
     expect(error).not.toMatchObject({ message: expect.stringContaining("secret") });
+  });
+});
+
+describe("what is said where another program listens", () => {
+  it.each<[string, (socket: Socket) => unknown, RegExp]>([
+    ["and answers in words of its own", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), CLOSED],
+    ["and says nothing", (socket) => socket.resume(), SILENT],
+  ])("%s", async (_what, answer, line) => {
+    const other = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => answer(socket));
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const bound = other.address();
+    const port = typeof bound === "object" ? bound?.port : undefined;
+    await expect(connectStore(`mongodb://127.0.0.1:${port}/x?serverSelectionTimeoutMS=300`)).rejects.toThrow(
+      line,
+    );
+    other.close();
   });
 });
 

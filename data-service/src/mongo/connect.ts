@@ -167,10 +167,20 @@ function connectionProblem(client: MongoClient, error: unknown): NoConnection {
   const isRefusal = error instanceof MongoServerError && AUTHENTICATION_FAILED.includes(Number(error.code));
   const problem = isRefusal
     ? `MongoDB at ${hosts} refuses the user or password in MONGODB_URL.`
-    : `No MongoDB answers at ${hosts} (${messageOf(error)}): start it, or correct MONGODB_URL.`;
+    : `No MongoDB answers at ${hosts} (${reasonOf(error)}): start it, or correct MONGODB_URL.`;
   const refusal = new NoConnection([problem]);
   refusal.cause = error;
   return refusal;
+}
+
+/** In the driver's words, but where these hide that something else may listen there. */
+function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  if (/^connection .* closed$/.test(message))
+    return "what listens there closed the connection: it may be another program, or want ?tls=true";
+  const [, ms] = /^Server selection timed out after (\d+) ms$/.exec(message) ?? [];
+  if (ms === undefined) return message;
+  return `there was no answer in ${ms} ms: if something listens there, it may be another program`;
 }
 
 /** Without user and password. */

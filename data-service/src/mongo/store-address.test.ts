@@ -54,6 +54,13 @@ describe("the name of a database", () => {
   });
 });
 
+it.each(["mongodb://h:99999/x", "mongodb://h:1,i:65536", "mongodb://[::1]:0", "mongodb://user:70000"])(
+  "a port ends at 65535, and is not said: %s",
+  (url) => {
+    expect(() => parseStoreAddress(url)).toThrow(/^MONGODB_URL must name a port from 1 to 65535\.$/);
+  },
+);
+
 describe("an address whose password is not encoded", () => {
   it.each([
     "mongodb://user:p@ss:wo/rd@127.0.0.1:1/portico",

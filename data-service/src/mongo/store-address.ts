@@ -23,6 +23,7 @@ const HOST = /^(?:\[[^\]]*\]|[^:[\]#]*)(?::\d{1,5})?$/;
 /**
  * Reads `mongodb_embedded://{directory}[?db=name]` (percent-encoded, relative or absolute) or a driver's address.
  * @throws ConfigError when an embedded address names no directory or carries anything but `db`, or another can't be divided
+ * or names a port that is none
  */
 export function parseStoreAddress(mongodbUrl: string): StoreAddress {
   const embedded = /^mongodb_embedded:\/\/([^?#]*)(?:\?([^#]*))?(#.*)?$/.exec(mongodbUrl);
@@ -49,7 +50,14 @@ function serverAddress(url: string): StoreAddress {
       "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode @ : / in user and password, as %40 %3A %2F.",
     ]);
   }
+  // It is not quoted: in an address without a host, it is the password.
+  if (!hosts.every(isOnPort)) throw new ConfigError(["MONGODB_URL must name a port from 1 to 65535."]);
   return { kind: "server", url, database: checked(databaseOf(url)) };
+}
+
+function isOnPort(host: string): boolean {
+  const port = /:(\d+)$/.exec(host)?.[1];
+  return port === undefined || (Number(port) > 0 && Number(port) <= 65_535);
 }
 
 /** Where the data is, for whoever starts the service; a server's address may hold a password. */
