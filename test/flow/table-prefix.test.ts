@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { fileForm } from "../support/files.js";
-import { type Stack, startStack } from "../support/stack.js";
+import { type Stack, startService, startStack } from "../support/stack.js";
 
 let stack: Stack;
 let admin: Api;
@@ -64,3 +64,25 @@ it("takes files, and changes them, through the gateway", async () => {
   expect((await admin.delete(`/sys_folder/${folder}?recursive=true`)).status).toBe(200);
   expect((await admin.get(path)).status).toBe(404);
 });
+
+it("tells whoever starts with another one why all seems gone", async () => {
+  const env = {
+    MONGODB_URL: stack.mongodbUrl,
+    DATA_DIR: stack.dataDir,
+    DATA_SERVICE_PORT: "0",
+    DEMO: "off",
+    ADMIN_PASSWORD: "of another prefix",
+    LOG_LEVEL: "warn",
+  };
+  const told = async (prefix: string): Promise<string> => {
+    const service = await startService("@portico/data-service/main", { ...env, SYSTEM_TABLE_PREFIX: prefix });
+    await service.stop();
+    return service.log();
+  };
+  expect(JSON.parse(await told("own_"))).toMatchObject({
+    level: "warn",
+    others: ["sys_"],
+    message: expect.stringMatching(/^SYSTEM_TABLE_PREFIX is new to this database/),
+  });
+  expect([await told("own_"), await told("sys_")]).toEqual(["", ""]);
+}, 60_000);
