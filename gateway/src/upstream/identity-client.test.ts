@@ -8,6 +8,7 @@ const REDEEM = { code: "x", flowCookies: [], requireFlowCookie: true, redirect: 
 function refusedWith(code: string) {
   return makeIdentityClient({
     dataServiceUrl: "http://127.0.0.1:1",
+    pageOrigins: [],
     timeoutMs: 1_000,
     assertions: { sign: async () => "a.b.c" },
     clock: { now: () => new Date() },
