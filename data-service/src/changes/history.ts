@@ -3,10 +3,12 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { isCut } from "../journal/entry.js";
 import type { HistoryEntry } from "../journal/history-entry.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
+import { asStored } from "../query/as-read.js";
 import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
@@ -113,19 +115,23 @@ function eventOf({ deletedAt }: Table, { kind, before, after }: HistoryEntry): s
   return is === true ? "deleted" : "restored";
 }
 
+/** One side of a change; nothing where the value was too large to be kept, which is not the same as null. */
+function side(name: "from" | "to", image: HistoryEntry["before"], member: Member): JsonObject {
+  if (image === undefined) return { [name]: null };
+  const stored = image[member.field];
+  if (isCut(stored)) return {};
+  const isNone = stored === undefined || stored === null;
+  return { [name]: isNone ? member.none : member.toJson(asStored(stored)) };
+}
+
 function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): Json {
   const { id, revision, by, at, before, after } = entry;
-  const read = (image: HistoryEntry["before"], { field, toJson: from, none }: Member): Json => {
-    if (image === undefined) return null;
-    const stored = image[field];
-    return stored === undefined || stored === null ? none : from(stored as Stored);
-  };
   const touched = members.filter(
     ({ field }) => before?.[field] !== undefined || after?.[field] !== undefined,
   );
   const changes = touched.map((member): [string, Json] => [
     member.name,
-    { from: read(before, member), to: read(after, member) },
+    { ...side("from", before, member), ...side("to", after, member) },
   ]);
   return {
     id: id.toHexString(),

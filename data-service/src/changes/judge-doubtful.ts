@@ -5,7 +5,7 @@
 import type { Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import type { AuthorizedNode } from "../query/ast.js";
-import { conditionsOnRelated, possibly, surely } from "../query/bounds.js";
+import { type Condition, conditionsOnRelated, isOnRelated, possibly, surely } from "../query/bounds.js";
 import type { Relational } from "../query/lower/condition.js";
 import type { Document } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
@@ -17,7 +17,7 @@ import { matchedImages } from "./matched-images.js";
 export type Doubtful = "deleted" | "nothing" | "reset";
 
 /** A caller's rules and filter. */
-interface Asked {
+export interface Asked {
   readonly table: Table;
   readonly node: Pick<AuthorizedNode, "rule" | "filter">;
 }
@@ -37,8 +37,9 @@ export async function judgeDoubtful(
   const judged = new Map<Document, Doubtful>();
   const judgeAll = async (images: readonly Document[], isUnknown: (each: Relational) => boolean) => {
     if (!conditions.some(isUnknown)) return;
+    const isOpen = (each: Condition): boolean => isOnRelated(each) && isUnknown(each);
     const matching = (bound: typeof surely) =>
-      matchedImages(deps, table, images, [bound(rule, isUnknown), bound(filter, isUnknown)]);
+      matchedImages(deps, table, images, [bound(rule, isOpen), bound(filter, isOpen)]);
     const [sure, possible] = [await matching(surely), await matching(possibly)];
     for (const image of images)
       judged.set(image, sure.has(image) ? "deleted" : possible.has(image) ? "reset" : "nothing");

@@ -3,14 +3,12 @@ import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
-import type { Entry } from "../journal/entry.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
-import type { Document } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { useCountersIn } from "../query/plan/use-counters.js";
 import { findTable } from "../records/find-table.js";
@@ -20,18 +18,14 @@ import { NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 import { RecordTooLarge } from "../store-refusals.js";
-import { type Doubtful, judgeDoubtful } from "./judge-doubtful.js";
-import { matchedImages } from "./matched-images.js";
+import { eventsOf, type JudgedEvent } from "./events-of.js";
 
 /** Records that are told together. They are held until the slowest of their clients has read them. */
 const MOST_BYTES = 1024 * 1024;
 
-export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
-
 /** What is reported about one change. */
 export interface Told {
-  /** `reset`: nobody knows whether the caller is to be told of it. */
-  readonly event: ChangeEvent | "reset";
+  readonly event: JudgedEvent;
   readonly position: Position;
   readonly data: JsonObject;
 }
@@ -76,15 +70,13 @@ export async function openWish(
  * @throws NoRoom when there are several records and too much of them: ask for some entries of these
  */
 export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
-  const { table, node } = wish;
-  const images = entries.flatMap(({ entry }) => [entry.before ?? [], entry.after ?? []].flat());
-  const matched = await matchedImages(deps, table, images, [node.rule, node.filter]);
-  const deleted = entries.flatMap(({ entry }) =>
-    isDeletion(table, entry) ? [entry.before ?? []].flat() : [],
+  const events = await eventsOf(
+    deps,
+    wish,
+    entries.map(({ entry }) => entry),
   );
-  const judged = { matched, doubtful: await judgeDoubtful(deps, wish, deleted) };
   const told = entries.flatMap(({ entry, position }) => {
-    const event = eventOf(table, entry, judged);
+    const event = events.get(entry);
     return event === undefined ? [] : [{ event, entry, position }];
   });
   const shown = told.filter(({ event }) => isShown(event)).map(({ entry }) => entry.record);
@@ -97,31 +89,8 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
   });
 }
 
-function isShown(event: Told["event"]): boolean {
+function isShown(event: JudgedEvent): boolean {
   return event === "created" || event === "updated" || event === "entered";
-}
-
-/** What is known of records before and after changes. */
-interface Judged {
-  /** Those that satisfy the caller's rules and filter. */
-  readonly matched: ReadonlySet<Document>;
-  /** What those that were deleted come to where related records would have to say. */
-  readonly doubtful: ReadonlyMap<Document, Doubtful>;
-}
-
-function eventOf(table: Table, entry: Entry, { matched, doubtful }: Judged): Told["event"] | undefined {
-  const { kind, before, after } = entry;
-  const matchedBefore = before !== undefined && matched.has(before);
-  const matchesAfter = after !== undefined && matched.has(after);
-  if (matchesAfter) return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
-  const doubt = before && doubtful.get(before);
-  if (doubt !== undefined) return doubt === "nothing" ? undefined : doubt;
-  if (!matchedBefore) return undefined;
-  return isDeletion(table, entry) ? "deleted" : "left";
-}
-
-function isDeletion({ deletedAt }: Table, { kind, after }: Entry): boolean {
-  return kind === "deleted" || (deletedAt !== undefined && after?.[deletedAt.field] !== undefined);
 }
 
 /** The records as the caller may read them now, by the text of their ids. */

@@ -5,16 +5,19 @@ import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { systemTables } from "../catalog/system-tables.js";
+import type { Document } from "../query/lower/document.js";
 import {
   CHANGE_FIELD,
   type Entry,
   fitted,
   imageOf,
+  isCut,
   lastChangeOf,
   markOf,
   timeAfter,
   unchangedSince,
 } from "./entry.js";
+import { changedFields } from "./history-entry.js";
 
 function table(): Table {
   const definition = bareTable("notes", {
@@ -72,9 +75,10 @@ describe("the last change of a record", () => {
 });
 
 describe("an entry that is too large", () => {
-  it("loses its largest values, and keeps the others", () => {
-    const large = "x".repeat(7 * 1024 * 1024);
-    const entry: Entry = {
+  const large = "x".repeat(7 * 1024 * 1024);
+
+  function change(before: Document, after: Document): Entry {
+    return {
       id: new ObjectId(),
       table: "t",
       record: 1,
@@ -82,11 +86,33 @@ describe("an entry that is too large", () => {
       revision: 2,
       by: null,
       at: new Date(),
-      before: { _id: 1, a: large, b: "small" },
-      after: { _id: 1, a: `${large}y`, b: "other" },
+      before: { _id: 1, ...before },
+      after: { _id: 1, ...after },
     };
-    const fitting = fitted(entry);
+  }
+
+  it("loses its largest values, and keeps the others", () => {
+    const fitting = fitted(change({ a: large, b: "small" }, { a: `${large}y`, b: "other" }));
     expect(fitting).toMatchObject({ before: { _id: 1, b: "small" }, after: { _id: 1, b: "other" } });
     expect(calculateObjectSize(fitting)).toBeLessThan(1024);
+  });
+
+  it("loses no more than it must, and knows which values there were", () => {
+    const less = "x".repeat(3 * 1024 * 1024);
+    const { before, after } = fitted(change({ a: large, b: less }, { b: less }));
+    expect([before?.a, before?.b, after?.a, after?.b].map(isCut)).toEqual([true, false, false, false]);
+    expect(after).not.toHaveProperty("a");
+  });
+
+  it("knows whether a value that it has lost was changed", () => {
+    const entry = fitted(change({ a: large, b: `${large}y` }, { a: large, b: `${large}z` }));
+    expect(Object.values(entry.before ?? {}).filter(isCut)).toHaveLength(2);
+    const { before, after } = changedFields(entry);
+    expect([before, after].map((image) => Object.keys(image ?? {}))).toEqual([["b"], ["b"]]);
+  });
+
+  it("takes no value of others for one that was lost", () => {
+    const values = ["cut", new Binary(), new Binary(Buffer.from("cut"), Binary.SUBTYPE_USER_DEFINED), null];
+    expect(values.filter(isCut)).toEqual([]);
   });
 });

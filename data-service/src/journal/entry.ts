@@ -1,8 +1,9 @@
 // What the journal says about one change of one record, and how much of the record it keeps. Pure.
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import { isBinary, type Stored } from "../catalog/column-types.js";
 import { OWN_FIELDS } from "../catalog/own-fields.js";
+import { sameValue } from "../catalog/restore-value.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -95,29 +96,57 @@ export function imageOf(table: Table, document: StoredRecord): Document {
   return image;
 }
 
+/**
+ * Stand for a value that there was no room for, which must not be taken for null. Two, so that those of one field are as equal
+ * as its values were.
+ */
+const [CUT, CUT_OTHERWISE] = [markOfCut("cut"), markOfCut("cut otherwise")] as const;
+
+function markOfCut(text: string): Binary {
+  return new Binary(Buffer.from(`portico: ${text}`), Binary.SUBTYPE_USER_DEFINED);
+}
+
+/** Was there a value that is not known? @param kept what an entry has in a field */
+export function isCut(kept: unknown): boolean {
+  return isBinary(kept) && [CUT, CUT_OTHERWISE].some((mark) => sameValue(mark, kept));
+}
+
 /** A MongoDB document may have 16 MB; an entry holds two records, and some space must be left. */
 const MOST_BYTES = 12 * 1024 * 1024;
 
 /** The entry without its largest values, if it would be too large to be stored. */
 export function fitted(entry: Entry): Entry {
-  let fitting = entry;
-  while (calculateObjectSize(fitting) > MOST_BYTES) {
-    const fields = new Set([...Object.keys(fitting.before ?? {}), ...Object.keys(fitting.after ?? {})]);
-    const size = (field: string): number =>
-      calculateObjectSize({ before: fitting.before?.[field], after: fitting.after?.[field] });
-    const [largest] = [...fields].toSorted((a, b) => size(b) - size(a));
-    if (largest === undefined) return fitting;
-    fitting = {
-      ...fitting,
-      ...(fitting.before === undefined ? {} : { before: without(fitting.before, largest) }),
-      ...(fitting.after === undefined ? {} : { after: without(fitting.after, largest) }),
-    };
+  let excess = calculateObjectSize(entry) - MOST_BYTES;
+  if (excess <= 0) return entry;
+  const cut = new Set<string>();
+  for (const { field, bytes } of largestFirst(entry)) {
+    if (excess <= 0) break;
+    cut.add(field);
+    excess -= bytes;
   }
-  return fitting;
+  return { ...entry, ...withoutValues(entry, cut) };
 }
 
-function without(image: Document, field: string): Document {
-  return Object.fromEntries(Object.entries(image).filter(([name]) => name !== field));
+function largestFirst({ before = {}, after = {} }: Entry): { field: string; bytes: number }[] {
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const bytesOf = (field: string): number => calculateObjectSize({ was: before[field], is: after[field] });
+  return fields
+    .map((field) => ({ field, bytes: bytesOf(field) }))
+    .toSorted((one, other) => other.bytes - one.bytes);
+}
+
+function withoutValues({ before, after }: Entry, cut: ReadonlySet<string>): Pick<Entry, "before" | "after"> {
+  const marked = (image: Document, mark: (field: string) => Binary): Document =>
+    Object.fromEntries(
+      Object.entries(image).map(([field, value]) => [field, cut.has(field) ? mark(field) : value]),
+    );
+  const isKept = (field: string): boolean => sameValue(before?.[field], after?.[field]);
+  return {
+    ...(before === undefined ? {} : { before: marked(before, () => CUT) }),
+    ...(after === undefined
+      ? {}
+      : { after: marked(after, (field) => (isKept(field) ? CUT : CUT_OTHERWISE)) }),
+  };
 }
 
 /** The entry for a change that was made. @param document the record as the change left it */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { ALWAYS, type AuthorizedPredicate, NEVER, UNKNOWN } from "./ast.js";
 import { authorizePredicate } from "./authorize-read.js";
-import { conditionsOnRelated, possibly, surely } from "./bounds.js";
+import { conditionsOnRelated, isOnRelated, possibly, surely } from "./bounds.js";
 import { column, rootView, step } from "./library-fixture.js";
 
 const own: AuthorizedPredicate = {
@@ -17,7 +17,6 @@ const linked = authorizePredicate({ kind: "exists", ...step("books.author") }, r
 const not = (of: AuthorizedPredicate): AuthorizedPredicate => ({ kind: "not", of });
 const all = (...of: AuthorizedPredicate[]): AuthorizedPredicate => ({ kind: "and", of });
 const any = (...of: AuthorizedPredicate[]): AuthorizedPredicate => ({ kind: "or", of });
-const everyOne = (): boolean => true;
 
 describe("where nobody knows what relations lead to", () => {
   it.each<[string, AuthorizedPredicate, AuthorizedPredicate, AuthorizedPredicate]>([
@@ -31,7 +30,7 @@ describe("where nobody knows what relations lead to", () => {
     ["neither of both", not(any(own, related)), NEVER, not(own)],
     ["not both", not(all(own, related)), not(own), ALWAYS],
   ])("%s is surely and possibly true", (_what, predicate, sure, possible) => {
-    expect([surely(predicate, everyOne), possibly(predicate, everyOne)]).toEqual([sure, possible]);
+    expect([surely(predicate, isOnRelated), possibly(predicate, isOnRelated)]).toEqual([sure, possible]);
   });
 
   it.each<[string, AuthorizedPredicate]>([
@@ -43,8 +42,15 @@ describe("where nobody knows what relations lead to", () => {
     ["what never is", NEVER],
     ["what is unknown of every record", UNKNOWN],
   ])("%s is as it is", (_what, alone) => {
-    expect([surely(alone, everyOne), possibly(alone, everyOne)]).toEqual([alone, alone]);
+    expect([surely(alone, isOnRelated), possibly(alone, isOnRelated)]).toEqual([alone, alone]);
     expect(conditionsOnRelated(alone)).toEqual([]);
+  });
+
+  it("a test of its own may be what nobody knows, and nothing else", () => {
+    const isUnknown = (condition: AuthorizedPredicate): boolean => condition === own;
+    expect(surely(all(related, not(own)), isUnknown)).toBe(NEVER);
+    expect(possibly(all(related, not(own)), isUnknown)).toBe(related);
+    expect([surely(UNKNOWN, isUnknown), possibly(not(UNKNOWN), isUnknown)]).toEqual([UNKNOWN, UNKNOWN]);
   });
 
   it("the other relations still say what they do", () => {

@@ -1,22 +1,30 @@
-// What is known of a predicate where nobody knows what some of a record's relations lead to: whether it is surely true, and
-// whether it could be. Pure.
+// What is known of a predicate where nobody knows what some of its conditions come to, such as those on related records that
+// are gone: whether it is surely true, and whether it could be. Pure.
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
 import { conjunction, disjunction, negation } from "./logic.js";
 import { isAboutKey, type Relational } from "./lower/condition.js";
 
-type IsUnknown = (condition: Relational) => boolean;
+/** What a predicate asks of a record: all that is no combination and no constant. */
+export type Condition = Relational | Extract<AuthorizedPredicate, { kind: "test" | "keys" | "candidates" }>;
 
-/** True of the records of which the predicate is true, whatever those relations lead to. */
+type IsUnknown = (condition: Condition) => boolean;
+
+/** True of the records of which the predicate is true, whatever those conditions come to. */
 export function surely(predicate: AuthorizedPredicate, isUnknown: IsUnknown): AuthorizedPredicate {
   return bound(predicate, isUnknown, NEVER);
 }
 
-/** True of the records of which the predicate is true for something that those relations could lead to. */
+/** True of the records of which the predicate is true for something that those conditions could come to. */
 export function possibly(predicate: AuthorizedPredicate, isUnknown: IsUnknown): AuthorizedPredicate {
   return bound(predicate, isUnknown, ALWAYS);
 }
 
-/** The conditions on what a record is related to, but for those that its own links decide. */
+/** Is the condition on what a record is related to, and not decided by its own links? */
+export function isOnRelated(condition: Condition): condition is Relational {
+  return (condition.kind === "related" || condition.kind === "exists") && !isAboutKey(condition);
+}
+
+/** Those conditions of a predicate. */
 export function conditionsOnRelated(predicate: AuthorizedPredicate): Relational[] {
   switch (predicate.kind) {
     case "and":
@@ -26,7 +34,7 @@ export function conditionsOnRelated(predicate: AuthorizedPredicate): Relational[
       return conditionsOnRelated(predicate.of);
     case "related":
     case "exists":
-      return isAboutKey(predicate) ? [] : [predicate];
+      return isOnRelated(predicate) ? [predicate] : [];
     default:
       return [];
   }
@@ -46,10 +54,11 @@ function bound(
       return disjunction(predicate.of.map(boundOf));
     case "not":
       return negation(bound(predicate.of, isUnknown, unknown === ALWAYS ? NEVER : ALWAYS));
-    case "related":
-    case "exists":
-      return !isAboutKey(predicate) && isUnknown(predicate) ? unknown : predicate;
-    default:
+    case "always":
+    case "never":
+    case "unknown":
       return predicate;
+    default:
+      return isUnknown(predicate) ? unknown : predicate;
   }
 }

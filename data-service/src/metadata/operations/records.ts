@@ -313,8 +313,9 @@ const HISTORY_ENTRY: Part = object(
     by: { ...TEXT_OR_NULL, description: "The user's id; null for visitors and for the service itself." },
     changes: {
       type: "object",
-      additionalProperties: object({ from: {}, to: {} }, ["from", "to"]),
-      description: "By column or relation, links as ids.",
+      additionalProperties: object({ from: {}, to: {} }, []),
+      description:
+        "By column or relation, links as ids. `from` or `to` is missing where the value was too large to be kept.",
     },
   },
   ["id", "event", "revision", "at", "by", "changes"],
