@@ -36,6 +36,24 @@ describe("pictures", () => {
     expect(await waiting).toEqual({ width: 10, height: 6 });
   });
 
+  it.each([
+    ["webp", 16_383, 16_384],
+    ["avif", 16_384, 16_385],
+    ["jpeg", 65_500, 65_501],
+  ] as const)("that are too long for %s are refused with what it takes", async (format, most, width) => {
+    const long = (pixels: number): Promise<Buffer> =>
+      sharp({ create: { width: pixels, height: 1, channels: 3, background: "red" } })
+        .png()
+        .toBuffer();
+    const wish: Transform = { ...HALF, width: undefined, format };
+    const made = (pixels: number) => transform(() => long(pixels), "image/png", wish);
+    expect(await sharp((await made(most)).bytes).metadata()).toMatchObject({ width: most });
+    await expect(made(width)).rejects.toMatchObject({
+      code: "BAD_REQUEST",
+      messages: `${format} takes at most ${most} pixels in each direction; ask for a smaller width or height, or another format.`,
+    });
+  });
+
   it("are none when they are of another kind than they begin like", async () => {
     const bytes = await picture("png");
     expect(await measure(async () => bytes, "image/gif")).toBe("none");

@@ -5,8 +5,10 @@ import type { Sharp } from "sharp";
 import { makeTurns } from "../turns.js";
 import type { Transform } from "./image-parameters.js";
 
+type Format = "jpeg" | "png" | "webp" | "avif" | "gif";
+
 /** Types that pictures are made from. SVG is not one of them: it is a program, which can run as long as it likes. */
-const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
+const FORMAT_OF: Readonly<Record<string, Format>> = {
   "image/jpeg": "jpeg",
   "image/png": "png",
   "image/webp": "webp",
@@ -114,7 +116,8 @@ export interface MadeImage {
 }
 
 /**
- * @throws AppError 400 for what is not a picture or has too many pixels, 503 when too many wait or one has waited too long
+ * @throws AppError 400 for what is not a picture, has too many pixels or would not fit the format; 503 when too many wait or
+ * one has waited too long
  */
 export async function transform(
   load: () => Promise<Buffer>,
@@ -134,7 +137,7 @@ export async function transform(
     const bytes = await encoded(image, format, wish.quality)
       .toBuffer()
       .catch((cause: unknown) => {
-        throw refusalFor(cause);
+        throw refusalFor(cause, format);
       });
     return { bytes, mimetype: `image/${format}` };
   });
@@ -150,22 +153,31 @@ function sizeOf({ width, height }: Transform): { width?: number; height?: number
 /** At its usual effort AVIF would take seconds per megapixel. */
 const AVIF_EFFORT = 2;
 
-function encoded(
-  image: Sharp,
-  format: "jpeg" | "png" | "webp" | "avif" | "gif",
-  quality: number | undefined,
-): Sharp {
+function encoded(image: Sharp, format: Format, quality: number | undefined): Sharp {
   const options = quality === undefined ? {} : { quality };
   if (format === "avif") return image.avif({ ...options, effort: AVIF_EFFORT });
   return format === "gif" ? image.gif() : image[format](options);
 }
 
-function refusalFor(cause: unknown): AppError {
+/** How many pixels in each direction the libraries write; every picture that is read fits into the other formats. */
+const MOST_IN_EACH_DIRECTION: Readonly<Partial<Record<Format, number>>> = {
+  jpeg: 65_500,
+  webp: 16_383,
+  avif: 16_384,
+};
+
+function refusalFor(cause: unknown, format: Format): AppError {
   const text = cause instanceof Error ? cause.message : "";
-  if (/timeout/i.test(text))
-    return new AppError("BAD_REQUEST", { message: "This picture takes too long to transform.", cause });
-  const message = /pixel limit/i.test(text)
-    ? `The picture has more than ${MAX_PIXELS / 1_000_000} million pixels; it can't be transformed.`
-    : "The file is damaged or no picture; it can't be transformed.";
-  return new AppError("BAD_REQUEST", { message, cause });
+  return new AppError("BAD_REQUEST", { message: problemOf(text, format), cause });
+}
+
+/** @param text what the library says */
+function problemOf(text: string, format: Format): string {
+  if (/timeout/i.test(text)) return "This picture takes too long to transform.";
+  if (/pixel limit/i.test(text))
+    return `The picture has more than ${MAX_PIXELS / 1_000_000} million pixels; it can't be transformed.`;
+  const most = MOST_IN_EACH_DIRECTION[format];
+  if (most !== undefined && /too large for the|maximum supported image dimension/i.test(text))
+    return `${format} takes at most ${most} pixels in each direction; ask for a smaller width or height, or another format.`;
+  return "The file is damaged or no picture; it can't be transformed.";
 }
