@@ -21,6 +21,16 @@ describe("safeFileName", () => {
     ["exe\u202egpj.txt", "exe_gpj.txt"],
     ["e\u0301.txt", "é.txt"],
     ["half \ud800.txt", "half \ufffd.txt"],
+    ["CON.txt", "_CON.txt"],
+    ["aux", "_aux"],
+    ["lPt1.tar.gz", "_lPt1.tar.gz"],
+    ["C:\\COM¹ .log", "_COM¹ .log"],
+    ["CONOUT$", "_CONOUT$"],
+    ["console.txt", "console.txt"],
+    ["com.txt", "com.txt"],
+    ["my con.txt", "my con.txt"],
+    [`nul.${"a".repeat(251)}`, `_nul.${"a".repeat(250)}`],
+    [`nul${" ".repeat(260)}a.txt`, "_nul.txt"],
   ])("%j is kept as %j", (given, kept) => {
     expect(safeFileName(given)).toBe(kept);
   });
@@ -64,6 +74,7 @@ describe("withEnding", () => {
     ["photo", "photo.webp"],
     ["on 1.5. at noon", "on 1.5. at noon.webp"],
     [`${"a".repeat(251)}.png`, `${"a".repeat(250)}.webp`],
+    [`nul${" ".repeat(250)}ab`, "_nul.webp"],
   ])("of %j is %j", (name, other) => {
     expect(withEnding(name, "webp")).toBe(other);
   });

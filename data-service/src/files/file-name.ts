@@ -10,19 +10,22 @@ const ENDING = /\.[\w-]{1,16}$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
+/** Names of devices: to Windows a file of such a name, whatever its ending, is the device. */
+const DEVICE = /^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$)\s*(\.|$)/i;
+
 /**
  * The last part of what may be a path, without control characters, characters that change the direction of text, and those
- * that Windows refuses; no dots or blanks at either end; at most 255 bytes, keeping the extension.
+ * that Windows refuses; no dots or blanks at either end; at most 255 bytes, keeping the extension; never that of a device.
  */
 export function safeFileName(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? "";
   const clean = trimmed(withinReach(last).toWellFormed().normalize("NFC").replaceAll(FORBIDDEN, "_"));
-  return clean === "" ? NAMELESS : shortened(clean);
+  return clean === "" ? NAMELESS : noDevice(shortened(clean));
 }
 
 /** Of the same file in another format. @param name a safe one */
 export function withEnding(name: string, ending: string): string {
-  return shortened(`${name.replace(ENDING, "")}.${ending}`);
+  return noDevice(shortened(`${name.replace(ENDING, "")}.${ending}`));
 }
 
 /** The endings of common types; the name of another one does without. */
@@ -64,6 +67,11 @@ function trimmed(name: string): string {
   let end = name.length;
   while (end > start && /[\s.]/.test(name.charAt(end - 1))) end -= 1;
   return name.slice(start, end);
+}
+
+/** @param name as short as it may be: where it is cut, blanks may go that kept it from being a device's */
+function noDevice(name: string): string {
+  return DEVICE.test(name) ? shortened(`_${name}`) : name;
 }
 
 function shortened(name: string): string {
