@@ -53,9 +53,12 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Part>> = { Error: ERROR, Me
 /** How many records to show at once. @param maxLimit QUERY_MAX_LIMIT, undefined = none */
 export function limitSchema(maxLimit: number | undefined): Part {
   return maxLimit === undefined
-    ? { type: "integer", minimum: 0 }
+    ? { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
     : { type: "integer", minimum: 1, maximum: maxLimit };
 }
+
+/** Which page of them to show. */
+export const PAGE: Part = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 /** @param maxLimit QUERY_MAX_LIMIT, undefined = none */
 export function commonParameters(maxLimit: number | undefined): Readonly<Record<string, Part>> {
@@ -73,7 +76,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, Part>> = {
     ),
     example: "*",
   },
-  page: inQuery("page", { type: "integer", minimum: 1, default: 1 }, "Which page."),
+  page: inQuery("page", { ...PAGE, default: 1 }, "Which page."),
   meta: inQuery(
     "meta",
     { type: "string", enum: ["*", "totalCount", "filterCount", "totalCount,filterCount"] },

@@ -9,7 +9,7 @@ import { LIMITS } from "../query/limits.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { standardLimit } from "../query/syntax/paging.js";
 import { givenSchema, memberSchema } from "./column-schema.js";
-import { limitSchema } from "./common-parts.js";
+import { limitSchema, PAGE } from "./common-parts.js";
 
 /** A schema of the document, by its name. */
 export function ref(name: string): Part {
@@ -36,8 +36,14 @@ function operators(column: Pick<Column, "type" | "values">): Part {
   };
 }
 
+/** A value to compare with: texts that are stored may be longer than those that one can ask for. */
+function operandValue(column: Pick<Column, "type" | "values">): Part {
+  const isText = COLUMN_TYPES[column.type].families.includes("text");
+  return { ...givenSchema(column), ...(isText ? { maxLength: LIMITS.textCharacters } : {}) };
+}
+
 function operandSchema(column: Pick<Column, "type" | "values">, name: string): Part {
-  const value = givenSchema(column);
+  const value = operandValue(column);
   const text = { type: "string", maxLength: LIMITS.textCharacters };
   const schemas: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, Part>> = {
     "value or null": { anyOf: [value, { type: "null" }] },
@@ -93,11 +99,11 @@ function columnFilter(column: Column): Part {
   const { type } = column;
   const tests = hasMembers(type) ? operators(column) : ref(`Operators.${type}`);
   const isEqual = operandOf(type, "_eq") === "value or null";
-  return { anyOf: [...(isEqual ? [givenSchema(column)] : []), { type: "null" }, tests] };
+  return { anyOf: [...(isEqual ? [operandValue(column)] : []), { type: "null" }, tests] };
 }
 
 function relationFilter({ target }: VisibleRelation): Part {
-  return { anyOf: [givenSchema(idOf(target)), { type: "null" }, ref(`${target.name}.related`)] };
+  return { anyOf: [operandValue(idOf(target)), { type: "null" }, ref(`${target.name}.related`)] };
 }
 
 function idOf({ idColumn: { type } }: Table): Pick<Column, "type" | "values"> {
@@ -110,7 +116,7 @@ function paging(maxLimit: number | undefined): Readonly<Record<string, Part>> {
   const words = `${standardLimit(maxLimit)} where none is given${maxLimit === undefined ? "; 0 = all" : ""}.`;
   return {
     limit: { ...limitSchema(maxLimit), description: words },
-    page: { type: "integer", minimum: 1, description: "From 1." },
+    page: { ...PAGE, description: "From 1." },
   };
 }
 

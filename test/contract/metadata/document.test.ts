@@ -449,6 +449,7 @@ describe("the schemas of the document", () => {
       [{ ...body, desk: { nme: "New" } }, false],
       [{ ...body, desk, sources: [{ title: "no desk", status: "live" }] }, false],
     );
+    const tooLong = "x".repeat(1_025);
     const filters: [unknown, boolean][] = [
       [{ title: "Bread", count: { _gte: 1, _between: [1, 5] }, _not: { status: { _in: ["live"] } } }, true],
       [{ desk: { name: { _contains: "o" } } }, true],
@@ -464,6 +465,22 @@ describe("the schemas of the document", () => {
       [{ count: "1" }, false],
       [{ nothing: 1 }, false],
       [{ status: { _eq: "other" } }, false],
+      [{ title: "x".repeat(1_024), _not: { title: { _in: ["x".repeat(1_024)] } } }, true],
+      ...["_eq", "_neq", "_gt", "_contains"].map((name): [unknown, boolean] => [
+        { title: { [name]: tooLong } },
+        false,
+      ]),
+      ...["_in", "_not_in", "_between"].map((name): [unknown, boolean] => [
+        { title: { [name]: ["a", tooLong] } },
+        false,
+      ]),
+      [{ title: tooLong }, false],
+    ];
+    const queries: [unknown, boolean][] = [
+      [{ limit: Number.MAX_SAFE_INTEGER, page: Number.MAX_SAFE_INTEGER }, true],
+      [{ limit: Number.MAX_SAFE_INTEGER + 1 }, false],
+      [{ page: Number.MAX_SAFE_INTEGER + 1 }, false],
+      [{ deep: { sources: { limit: Number.MAX_SAFE_INTEGER + 1 } } }, false],
     ];
     const seen = async (
       send: (value: unknown) => Promise<{ status: number }>,
@@ -480,6 +497,12 @@ describe("the schemas of the document", () => {
     await seen((value) => room.root.post("/articles", value), bodies, "articles.create");
     await seen((value) => room.root.post("/desks", value), desks, "desks.create");
     await seen(list, filters, "articles.filter");
+    const query = (body: unknown) =>
+      room.root.send("QUERY", "/articles", {
+        body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json" },
+      });
+    await seen(query, queries, "articles.query");
     const folders: [unknown, boolean][] = [
       [{ name: "Photos" }, true],
       [{ name: "Pictures", slug: "photos-2" }, true],
