@@ -1,6 +1,6 @@
 // Makes a table's collection and indexes; repeating it changes nothing.
 import { AppError } from "@portico/shared/app-error";
-import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
+import { type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
 import { builtBy, OUR_PREFIX } from "../catalog/index-names.js";
@@ -27,30 +27,30 @@ export async function provisionNumber(db: Db, parents: IndexedTable, index: Inde
 
 /**
  * The same for a table that is being made, whose name nobody else can take meanwhile. An earlier one of this name that was
- * given up may have left indexes behind that would make records unique that need not be.
+ * given up, or one that showed the same documents and was deleted, may have left indexes behind that would make records unique
+ * that need not be. Should the deleted one come back, it makes its own anew.
  */
 export async function provisionNew(db: Db, table: Table, isOurs: () => Promise<boolean>): Promise<void> {
   await makeCollection(db, table.collection);
-  if (table.isAdopted !== true)
-    await dropStrayUniques(db.collection(table.collection), indexesOf(table), isOurs);
+  await dropStrayUniques(db, table, isOurs);
   await provisionTable(db, table);
 }
 
 /** @param isOurs asked before each is dropped: a slow process may find somebody else's table, with uniques of its own */
-async function dropStrayUniques(
-  collection: Collection,
-  wanted: readonly IndexSpec[],
-  isOurs: () => Promise<boolean>,
-): Promise<void> {
+async function dropStrayUniques(db: Db, table: Table, isOurs: () => Promise<boolean>): Promise<void> {
+  const [collection, wanted] = [db.collection(table.collection), indexesOf(table)];
   for (const index of await collection.indexes()) {
     const isWanted = wanted.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
-    if (!isOurUnique(index) || isWanted || index.name === undefined) continue;
+    if (!isOurUnique(index, table) || isWanted || index.name === undefined) continue;
     if (await isOurs()) await collection.dropIndex(index.name);
   }
 }
 
-/** Is it made and named like the indexes of columns, relations and singletons? Any other may be somebody else's. */
-function isOurUnique(index: IndexDescriptionInfo): boolean {
+/**
+ * Is it made and named like the indexes of columns, relations and singletons? Any other may be somebody else's, and in an
+ * adopted collection also one that is named by its keys alone.
+ */
+function isOurUnique(index: IndexDescriptionInfo, { isAdopted = false }: IndexedTable): boolean {
   const fields = Object.keys(index.key);
   const key = fields.map((field) => [field, 1] as const);
   const present = fields.includes(SINGLETON_FIELD) ? [] : fields;
@@ -58,7 +58,8 @@ function isOurUnique(index: IndexDescriptionInfo): boolean {
   const isMade = [plain, { ...plain, absent: DELETED_FIELD }].some(
     (spec) => hasKey(index, spec) && sameOptions(index, spec),
   );
-  return isMade && (index.name === indexName(plain) || index.name?.startsWith(OUR_PREFIX) === true);
+  const isMarked = index.name?.startsWith(OUR_PREFIX) === true;
+  return isMade && (isMarked || (!isAdopted && index.name === indexName(plain)));
 }
 
 /** A change of a table that builds indexes. */

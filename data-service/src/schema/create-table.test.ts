@@ -4,7 +4,8 @@ import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
-import { changeTable } from "./change-table.js";
+import { confirming } from "./apply-file.js";
+import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { createTable, finishInterrupted, type SchemaDeps } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
 import { makeTable, removeHalfMade } from "./make-table.js";
@@ -101,6 +102,56 @@ describe("a new table of the name of one that was given up", () => {
     await db.collection("members").createIndex({ email: 1, theirs: 1 }, theirs);
     await createTable(makeInstance(database), { name: "members", columns: [{ ...email }] });
     expect((await uniquesOf()).toSorted()).toEqual(["by_them", "email_1", "theirs_1"]);
+  });
+});
+
+describe("a new table over documents that a deleted one has shown", () => {
+  const columns = [{ name: "email", type: "string" }];
+  const unique = columns.map((each) => ({ ...each, unique: true }));
+  const deps = () => makeInstance(database);
+  const deleted = async (id: string) => confirming(true, (hash) => deleteTable(deps(), id, hash));
+  let id: string;
+  beforeEach(async () => {
+    await db.collection("members").insertOne({ email: "a" });
+    id = await makeTable(deps(), { name: "members", columns: unique });
+  });
+
+  it("is not bound by what that had unique, and leaves what others have made so", async () => {
+    await db.collection("members").createIndex({ theirs: 1 }, { unique: true });
+    await deleted(id);
+    expect(await uniquesOf()).toEqual([expect.stringMatching(/^portico_email_1_/), "theirs_1"]);
+    const latter = await makeTable(deps(), { name: "members", columns });
+    expect(await uniquesOf()).toEqual(["theirs_1"]);
+    await deleted(latter);
+    await (await undoChange(deps(), id)).done;
+    expect((await uniquesOf()).toSorted()).toEqual([expect.stringMatching(/^portico_email_1_/), "theirs_1"]);
+  });
+
+  it("takes nothing from a table that got them in the meantime", async () => {
+    const maker = deps();
+    await deleted(id);
+    const provisionNew: SchemaDeps["provisionNew"] = async (_table, isOurs) => {
+      expect(await isOurs()).toBe(true);
+      await (await undoChange(deps(), id)).done;
+      await expect(isOurs()).rejects.toMatchObject({ code: "CONFLICT" });
+    };
+    const storage = { collection: "members" };
+    const making = createTable({ ...maker, provisionNew }, { name: "others", storage }, { ownIds: true });
+    await expect(making).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("takes nothing from a change that may be bringing it back, for which it waits", async () => {
+    const maker = deps();
+    let looks = 0;
+    const holder: typeof maker.changeLock.holder = async () => {
+      looks += 1;
+      return looks < 3 ? { change: "c", instance: "other", published: false } : maker.changeLock.holder();
+    };
+    const provisionNew: SchemaDeps["provisionNew"] = async (_table, isOurs) => {
+      expect([await isOurs(), looks]).toEqual([true, 3]);
+    };
+    const waiting = { ...maker, provisionNew, changeLock: { ...maker.changeLock, holder } };
+    await createTable(waiting, { name: "others" });
   });
 });
 

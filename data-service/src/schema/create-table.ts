@@ -44,8 +44,8 @@ export interface SchemaDeps {
   readonly provision: (table: Table) => Promise<void>;
   readonly provisionNumber: ProvisionNumber;
   /**
-   * The same for a table whose name is reserved: whatever an earlier one that was given up left there is removed.
-   * @param isOurs is it still?
+   * The same for a table whose name is reserved: what earlier ones had unique there is so no longer.
+   * @param isOurs is it still? Refuses what became another's
    */
   readonly provisionNew: (table: Table, isOurs: () => Promise<boolean>) => Promise<void>;
   readonly clock: Clock;
@@ -209,7 +209,12 @@ async function provisionAndPublish(
   definition: TableDefinition,
   check: (catalog: Catalog) => void,
 ): Promise<void> {
-  const isOurs = () => deps.catalogStore.isMaking(definition, deps.presence.id);
+  const isOurs = async (): Promise<boolean> => {
+    // Another table may have come to the same documents meanwhile, or be coming back to them by a change.
+    await unlocked(deps);
+    requireOwnCollection(await deps.catalogs.refresh(), definition);
+    return deps.catalogStore.isMaking(definition, deps.presence.id);
+  };
   try {
     const catalog = await deps.catalogs.refresh();
     // An instance that took this one for dead has made it meanwhile.
