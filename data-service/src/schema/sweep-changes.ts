@@ -33,42 +33,63 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
  * change that was undone, that is what did not come back, and has not been taken anew since.
  */
 async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
-  const { before, after, removed, isUndone } = change;
   const others = await deps.changes.othersOf(change);
-  for (const table of before) {
-    const { id, storage } = table;
-    // Other programs may still use what an adopted table no longer shows. Notes are for an undo alone.
-    if (storage.adopted === true) {
-      if (isUndone) continue;
-      const later = after.find((each) => each.id === id);
-      if (later !== undefined)
-        await deps.data.unset(storage.collection, notesOf({ before: table, after: later }));
-      continue;
-    }
+  for (const table of change.before) {
     // As they are now: sweeping what came before may have taken long.
     const definitions = await deps.catalogStore.load();
-    const current = definitions.find((each) => each.id === id);
-    // Another table may have adopted the collection since.
-    const isOthers = definitions.some(
-      (each) => each.id !== id && each.storage.collection === storage.collection,
-    );
-    if (removed.includes(id) && current === undefined) {
-      if (others.some((other) => other.removed.includes(id))) continue;
-      await deps.data.forgetSequence(id);
-      await deps.journalStore.forgetTable(id);
-      if (!isOthers) await deps.data.dropCollection(storage.collection);
-      continue;
-    }
-    if (isOthers) continue;
-    const kept = [...fieldsOf(current), ...others.flatMap((other) => takenBy(other, id))];
-    const taken = takenBy(change, id).filter((field) => !kept.includes(field));
-    const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
-    for (const field of gramsIn(current)) grams.delete(field);
-    await deps.data.unset(storage.collection, [...taken, ...grams]);
-    // From here on nothing knows these fields; when a column is encrypted later, its former values are looked for in the
-    // others.
-    await deps.journalStore.forgetValues(id, taken);
+    const current = definitions.find(({ id }) => id === table.id);
+    const isRemoved = ({ removed }: TableChange): boolean => removed.includes(table.id);
+    if (current === undefined && isRemoved(change)) {
+      if (!others.some(isRemoved)) await forgetTable(deps, table, definitions);
+    } else if (table.storage.adopted === true) await sweepNotes(deps, change, table);
+    else if (!isOthers(table, definitions)) await sweepFields(deps, { change, table, current, others });
   }
+}
+
+/** What is known of a table that is gone, and its records, but for adopted ones: these were there before it. */
+async function forgetTable(
+  deps: ChangeDeps,
+  table: TableDefinition,
+  definitions: readonly TableDefinition[],
+): Promise<void> {
+  const { id, storage } = table;
+  await deps.data.forgetSequence(id);
+  await deps.journalStore.forgetTable(id);
+  if (storage.adopted !== true && !isOthers(table, definitions))
+    await deps.data.dropCollection(storage.collection);
+}
+
+/** Another table may have adopted the collection since. */
+function isOthers({ id, storage }: TableDefinition, definitions: readonly TableDefinition[]): boolean {
+  return definitions.some((each) => each.id !== id && each.storage.collection === storage.collection);
+}
+
+/** Other programs may still use what an adopted table no longer shows. Notes are for an undo alone. */
+async function sweepNotes(deps: ChangeDeps, change: SweptChange, table: TableDefinition): Promise<void> {
+  const later = change.after.find(({ id }) => id === table.id);
+  if (change.isUndone || later === undefined) return;
+  await deps.data.unset(table.storage.collection, notesOf({ before: table, after: later }));
+}
+
+interface Swept {
+  readonly change: SweptChange;
+  /** As it was before the change. */
+  readonly table: TableDefinition;
+  readonly current: TableDefinition | undefined;
+  /** All other changes of it that are not swept yet. */
+  readonly others: readonly TableChange[];
+}
+
+async function sweepFields(deps: ChangeDeps, { change, table, current, others }: Swept): Promise<void> {
+  const { id, storage } = table;
+  const kept = [...fieldsOf(current), ...others.flatMap((other) => takenBy(other, id))];
+  const taken = takenBy(change, id).filter((field) => !kept.includes(field));
+  const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
+  for (const field of gramsIn(current)) grams.delete(field);
+  await deps.data.unset(storage.collection, [...taken, ...grams]);
+  // From here on nothing knows these fields; when a column is encrypted later, its former values are looked for in the
+  // others.
+  await deps.journalStore.forgetValues(id, taken);
 }
 
 /** The fields that a change took out of use in a table. */
