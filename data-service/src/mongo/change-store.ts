@@ -69,6 +69,8 @@ export interface ChangeStore {
   keepsTable(table: string): Promise<boolean>;
   /** Is the collection kept for a deleted table? An adopted one is there for others, with or without that table. */
   keepsCollection(collection: string): Promise<boolean>;
+  /** Ids of the tables, deleted and kept for an undo, whose records are in the collection, adopted or not. */
+  keptIn(collection: string): Promise<string[]>;
   /**
    * Takes one change from before `until` whose remains should be swept, or one whose sweeping began so long ago that it was
    * interrupted. One that was undone stays that: it may have remains that did not come back.
@@ -123,6 +125,12 @@ export function makeChangeStore(db: Db): ChangeStore {
       // Also by a deletion that has yet to be tidied up: its table must not be seen any more.
       const before = { $elemMatch: { "storage.collection": collection, "storage.adopted": { $ne: true } } };
       return (await changes.findOne({ removed: { $ne: [] }, before, state: { $ne: "undone" } })) !== null;
+    },
+    async keptIn(collection) {
+      const before = { $elemMatch: { "storage.collection": collection } };
+      const deletions = { removed: { $ne: [] }, before, state: { $ne: "undone" } } as const;
+      const removed = await changes.find(deletions, { projection: { removed: 1 } }).toArray();
+      return removed.flatMap((change) => change.removed);
     },
     async takeForSweeping(until, now) {
       const begun = new Date(now.getTime() - SWEEPING_MS);

@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { type Db, ObjectId } from "mongodb";
+import { readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
-import { confirming } from "./apply-file.js";
+import { applyFile, confirming } from "./apply-file.js";
 import { deleteTable, undoChange } from "./change-table.js";
+import { createTable } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
 import { makeTable } from "./make-table.js";
 import { makeSweeper } from "./sweep-changes.js";
@@ -66,5 +68,36 @@ describe("a deleted table that showed documents of others", () => {
     await age(id);
     await sweep();
     expect([await history(), await titles()]).toEqual([1, ["theirs"]]);
+  });
+});
+
+describe("the documents of a deleted table", () => {
+  /** Another table that shows them, made by a schema file. */
+  async function adoptedBySecond(): Promise<string> {
+    const json = { name: "second", storage: { collection: "books" }, columns };
+    const { tables } = readSchemaFile(JSON.stringify({ tables: [json] }));
+    expect(await applyFile(deps(), tables)).toMatchObject([{ problems: [] }]);
+    return (await deps().catalogStore.load()).find(({ name }) => name === "second")?.id ?? "";
+  }
+
+  it("go when it can't come back", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    await age(id);
+    await sweep();
+    expect(await titles()).toEqual([]);
+  });
+
+  it("stay for another deleted one that shows them and can come back", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    const second = await adoptedBySecond();
+    await remove(second);
+    await age(id);
+    await sweep();
+    await (await undoChange(deps(), second)).done;
+    expect(await titles()).toEqual(["ours"]);
   });
 });

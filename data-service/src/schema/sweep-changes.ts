@@ -42,7 +42,8 @@ async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
     if (current === undefined && isRemoved(change)) {
       if (!others.some(isRemoved)) await forgetTable(deps, table, definitions);
     } else if (table.storage.adopted === true) await sweepNotes(deps, change, table);
-    else if (!isOthers(table, definitions)) await sweepFields(deps, { change, table, current, others });
+    else if (!(await isOthers(deps, table, definitions)))
+      await sweepFields(deps, { change, table, current, others });
   }
 }
 
@@ -55,13 +56,19 @@ async function forgetTable(
   const { id, storage } = table;
   await deps.data.forgetSequence(id);
   await deps.journalStore.forgetTable(id);
-  if (storage.adopted !== true && !isOthers(table, definitions))
+  if (storage.adopted !== true && !(await isOthers(deps, table, definitions)))
     await deps.data.dropCollection(storage.collection);
 }
 
-/** Another table may have adopted the collection since. */
-function isOthers({ id, storage }: TableDefinition, definitions: readonly TableDefinition[]): boolean {
-  return definitions.some((each) => each.id !== id && each.storage.collection === storage.collection);
+/** Another table may have adopted the collection since, and come back to it if it was deleted. */
+async function isOthers(
+  deps: ChangeDeps,
+  { id, storage }: TableDefinition,
+  definitions: readonly TableDefinition[],
+): Promise<boolean> {
+  const users = definitions.filter((each) => each.storage.collection === storage.collection);
+  const kept = await deps.changes.keptIn(storage.collection);
+  return [...users.map((each) => each.id), ...kept].some((each) => each !== id);
 }
 
 /** Other programs may still use what an adopted table no longer shows. Notes are for an undo alone. */
