@@ -1015,6 +1015,28 @@ describe("a schema file that says where data lies", () => {
       { storage: { collection: "a", createdAt: "b" }, columns: [{ name: "a", type: "int", field: "b" }] },
       /the field "b" is used twice/,
     ],
+    [
+      {
+        storage: { collection: "a" },
+        columns: [
+          { name: "b", type: "string" },
+          { name: "raw", type: "json", field: "b" },
+        ],
+      },
+      /the field "b" is used twice/,
+    ],
+    [
+      {
+        storage: { collection: "a" },
+        columns: [{ name: "raw", type: "json", field: "bId" }],
+        relations: [{ name: "b", type: "many-to-one", table: "things" }],
+      },
+      /the field "bId" is used twice/,
+    ],
+    [
+      { storage: { collection: "a" }, columns: [{ name: "b", type: "string", field: "updatedAt" }] },
+      /the field "updatedAt" is used twice/,
+    ],
   ])("is refused where that can't be: %j", async (table, sentence) => {
     const file = join(directory, "wrong.json");
     await writeFile(file, JSON.stringify({ tables: [{ name: "things", ...table }] }));
@@ -1027,21 +1049,22 @@ describe("a schema file that says another place than the data has", () => {
   it("is refused, and nothing is changed", async () => {
     const url = freshDatabase();
     const file = join(directory, "moved.json");
-    const write = (field: string) => {
-      const columns = [{ name: "mail", field, type: "string" }];
-      return writeFile(
-        file,
-        JSON.stringify({ tables: [{ name: "people", storage: { collection: "people" }, columns }] }),
-      );
+    const apply = async (...columns: readonly object[]) => {
+      const people = { name: "people", storage: { collection: "people" }, columns };
+      await writeFile(file, JSON.stringify({ tables: [people] }));
+      return schema(["apply", file], { MONGODB_URL: url });
     };
-    await write("email");
-    expect(await schema(["apply", file], { MONGODB_URL: url })).toMatchObject({ code: 0, errors: "" });
-    await write("address");
-    const { code, output } = await schema(["apply", file], { MONGODB_URL: url });
-    expect({ code, output }).toEqual({
-      code: 1,
-      output: expect.stringContaining('the data of "mail" lies in the field "email", not "address"'),
-    });
+    const mail = { name: "mail", type: "string" };
+    expect(await apply({ ...mail, field: "email" })).toMatchObject({ code: 0, errors: "" });
+    const refused = (problem: string) => ({ code: 1, output: expect.stringContaining(problem) });
+    expect(await apply({ ...mail, field: "address" })).toMatchObject(
+      refused('the data of "mail" lies in the field "email", not "address"'),
+    );
+    // Where the first one's data lies, the file need not say.
+    expect(await apply(mail, { name: "raw", type: "json", field: "email" })).toMatchObject(
+      refused('the field "email" is used twice'),
+    );
+    expect(await apply(mail)).toMatchObject({ code: 0, errors: "" });
     await MongoClient.connect(url).then(async (other) => {
       await other.db().dropDatabase();
       await other.close();

@@ -52,13 +52,27 @@ export function checkStorage(
     const wrong = fieldProblem(field);
     if (wrong !== undefined) definition.problem("storage", `the field "${field}" ${wrong}`);
   }
-  const names = fields.map(([, field]) => field);
+  const names = fieldsOfAll(members, existing, Object.fromEntries(fields));
   for (const twice of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
     definition.problem("storage", `the field "${twice}" is used twice`);
   return { ...(collection === undefined ? {} : { collection }), fields: Object.fromEntries(fields) };
 }
 
 const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
+
+/** The field that each member, and each generated time, has, is given, or would have of itself. */
+function fieldsOfAll(
+  { columns, relations }: Members,
+  existing: TableDefinition | undefined,
+  given: GivenStorage["fields"],
+): string[] {
+  const usual: (readonly [string, string])[] = [
+    ...GENERATED_TIMES.map((time) => [time, time] as const),
+    ...columns.map(({ id, name }) => [id, name] as const),
+    ...relations.map((each) => [each.id, linkField(each)] as const),
+  ];
+  return usual.map(([id, field]) => existing?.storage.fields[id] ?? given[id] ?? field);
+}
 
 /** The definition lists its members in the order of the body. */
 function givenFields(
