@@ -26,6 +26,8 @@ export interface TableQuestions {
   count(table: Table): Promise<number>;
   /** Counts those that are not deleted. */
   countLiving(table: Table): Promise<number>;
+  /** What lies under the name, in the database's word: `collection`, `view`, `timeseries`; undefined for nothing. */
+  kindOf(collection: string): Promise<string | undefined>;
   /** Are there any documents? */
   holdsAny(collection: string): Promise<boolean>;
   /** Records that have a value in the field. */
@@ -61,6 +63,10 @@ export function makeTableQuestions(db: Db): TableQuestions {
   return {
     count: (table) => of(table).countDocuments({}),
     countLiving: (table) => of(table).countDocuments(living(table)),
+    async kindOf(name) {
+      const found = await db.listCollections({ name }, { nameOnly: true }).next();
+      return found?.type;
+    },
     async holdsAny(collection) {
       const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
       return one !== null;

@@ -13,7 +13,13 @@ import { until } from "../until.js";
 import { requireAllowed } from "./ask-data.js";
 import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { createTable, type SchemaDeps, unlocked, withOwnCollection } from "./create-table.js";
+import {
+  createTable,
+  requireCollection,
+  type SchemaDeps,
+  unlocked,
+  withOwnCollection,
+} from "./create-table.js";
 import { type ChangePlan, changedDefinitions, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
@@ -168,7 +174,10 @@ async function differenceOf(
   const isNew = first.includes(CREATED);
   try {
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
-    if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
+    if (isNew) {
+      await requireCollection(deps, existing);
+      requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
+    }
     const steps = isNew ? [] : plan.steps.map(stepText);
     const { from, to } = plan.own;
     // Documents that a new table adopts may stand against it.

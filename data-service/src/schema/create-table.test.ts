@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
+import { readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
-import { confirming } from "./apply-file.js";
+import { applyFile, confirming } from "./apply-file.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { createTable, finishInterrupted, type SchemaDeps } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
@@ -152,6 +153,40 @@ describe("a new table over documents that a deleted one has shown", () => {
     };
     const waiting = { ...maker, provisionNew, changeLock: { ...maker.changeLock, holder } };
     await createTable(waiting, { name: "others" });
+  });
+});
+
+describe("a name under which there is something else than a collection", () => {
+  beforeEach(async () => {
+    await db.collection("members").insertOne({ email: "a" });
+    await db.createCollection("active", { viewOn: "members", pipeline: [] });
+    await db.createCollection("nobody", { viewOn: "members", pipeline: [{ $match: { email: "b" } }] });
+    await db.createCollection("measured", { timeseries: { timeField: "at" } });
+  });
+
+  it.each([
+    ["active", "a view"],
+    ["nobody", "a view"],
+    ["measured", "a time series"],
+  ])("is no table's: %s", async (name, kind) => {
+    const making = makeTable(makeInstance(database), { name, columns: [{ name: "email", type: "string" }] });
+    const message = `name: "${name}" is ${kind}, which can't be a table`;
+    await expect(making).rejects.toMatchObject({ code: "CONFLICT", message });
+  });
+
+  it("stops a schema file before anything is made, also as the place of documents", async () => {
+    const tables = [
+      { name: "notes" },
+      { name: "active" },
+      { name: "old", storage: { collection: "nobody" } },
+    ];
+    const file = readSchemaFile(JSON.stringify({ tables })).tables;
+    expect(await applyFile(makeInstance(database), file)).toMatchObject([
+      { name: "notes", problems: [] },
+      { name: "active", problems: ['name: "active" is a view, which can\'t be a table'] },
+      { name: "old", problems: ['storage.collection: "nobody" is a view, which can\'t be a table'] },
+    ]);
+    expect(await makeInstance(database).catalogStore.load()).toEqual([]);
   });
 });
 

@@ -38,7 +38,7 @@ export interface SchemaDeps {
   readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
   readonly presence: Pick<Presence, "everyone" | "id">;
-  readonly data: Pick<TableData, "holdsAny" | "dropIndexes">;
+  readonly data: Pick<TableData, "holdsAny" | "kindOf" | "dropIndexes">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -73,7 +73,7 @@ export async function createTable(
   { ownIds = false, isHalf = false }: Making = {},
 ): Promise<string> {
   const catalog = await deps.catalogs.refresh();
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds }));
+  const definition = await newTable(deps, body, catalog, { ownIds });
   requireOwnCollection(catalog, definition);
   const maker: Noted = { instance: deps.presence.id, at: deps.clock.now() };
   if (!(await deps.catalogStore.reserve(definition, maker, isHalf))) throw nameTaken(definition.name);
@@ -105,8 +105,34 @@ export async function deletesEnded(
 /** A new table's definition if documents of other programs have its name, otherwise undefined. @throws AppError 409, 422 */
 export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefinition | undefined> {
   const catalog = await deps.catalogs.refresh();
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds: false }));
+  const definition = await newTable(deps, body, catalog, { ownIds: false });
   return definition.storage.adopted === true ? definition : undefined;
+}
+
+async function newTable(
+  deps: SchemaDeps,
+  body: Json,
+  catalog: Catalog,
+  options: { readonly ownIds: boolean },
+): Promise<TableDefinition> {
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, options));
+  await requireCollection(deps, definition);
+  return definition;
+}
+
+/** What a collection's name may belong to otherwise. */
+const NO_COLLECTIONS: Readonly<Record<string, string>> = { view: "a view", timeseries: "a time series" };
+
+/** The documents of a view or a time series can't be written, or not as records are. @throws AppError 409 */
+export async function requireCollection(
+  { data }: { readonly data: Pick<TableData, "kindOf"> },
+  { name, storage }: TableDefinition,
+): Promise<void> {
+  const { collection } = storage;
+  const kind = NO_COLLECTIONS[(await data.kindOf(collection)) ?? ""];
+  const place = collection === name ? "name" : "storage.collection";
+  if (kind !== undefined)
+    throw new AppError("CONFLICT", `${place}: "${collection}" is ${kind}, which can't be a table`);
 }
 
 /**
