@@ -202,8 +202,9 @@ export function relationRisks(
   }
   if (to.required && (from?.required !== true || retargeted))
     risks.push(missing(from === undefined || retargeted ? field : fieldOf(before, to.id)));
-  if (to.type === "one-to-one" && from !== undefined && from.type !== "one-to-one" && !retargeted)
-    risks.push(duplicates([field]));
+  // Only documents of others have links for a relation that is new.
+  const hadLinks = from === undefined ? before.storage.adopted === true : !retargeted;
+  if (to.type === "one-to-one" && from?.type !== "one-to-one" && hadLinks) risks.push(duplicates([field]));
   return risks;
 }
 

@@ -1,6 +1,6 @@
 // Schema files against a database, where the moment matters: what they do at a start is in test/flow/schema-file.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import type { Db } from "mongodb";
+import { type Db, ObjectId } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rule } from "../permission/rule.js";
@@ -142,6 +142,38 @@ describe("the id of a member of another table", () => {
       code: "CONFLICT",
       messages: ['the id of "number" is now used by "refunds.number"'],
     });
+  });
+});
+
+describe("documents that share a one-to-one link", () => {
+  const houses = { name: "houses" };
+  const cats = { name: "cats", storage: { collection: "cats" } };
+  const home = { name: "home", type: "one-to-one", table: "houses", field: "home" };
+  const problems = [
+    "relations.home: 2 of the records share their value with another record; make the values different first",
+  ];
+  beforeEach(async () => {
+    const [shared, other] = [new ObjectId(), new ObjectId()];
+    await db.collection("cats").insertMany([{ home: shared }, { home: shared }, { home: other }, {}, {}]);
+  });
+
+  it("stop a file with it before anything is made", async () => {
+    const deps = makeInstance(database);
+    const file = fileOf(houses, { ...cats, relations: [home] });
+    expect(await applyFile(deps, file)).toMatchObject([
+      { name: "houses", problems: [] },
+      { name: "cats", problems, confirmable: false },
+    ]);
+    expect(await deps.catalogStore.load()).toEqual([]);
+  });
+
+  it("stop a file with it before anything is changed, where a table shows them already", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf(houses, cats));
+    const described = { ...houses, description: "where they live" };
+    const file = fileOf(described, { ...cats, relations: [home] });
+    expect(await applyFile(deps, file)).toMatchObject([{ problems: [] }, { name: "cats", problems }]);
+    expect((await deps.catalogStore.load()).map(({ description }) => description)).toEqual([null, null]);
   });
 });
 
