@@ -62,28 +62,43 @@ export function revertChange(
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
   const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
-  // What a setting forbids that stays as it is comes back without that.
-  const isSharded = now.shardKey !== undefined && now.shardKey !== null;
   const settings: RevertedSettings = {
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
     singleton: pick(before.singleton, after.singleton, now.singleton),
     changes: pick(before.changes === true, after.changes === true, now.changes === true),
     history: pick(before.history === true, after.history === true, now.history === true),
-    uniques: isSharded ? [] : keys((each) => each.uniques),
+    uniques: keys((each) => each.uniques),
     indexes: keys((each) => each.indexes),
   };
-  return {
+  return withoutForbidden({
     ...now,
     ...settings,
-    columns: isSharded ? columns.map((each) => ({ ...each, unique: false })) : columns,
-    relations: now.softDelete === true ? relations.map((each) => ({ ...each, counted: false })) : relations,
+    columns,
+    relations,
     storage: {
       collection: now.storage.collection,
       fields,
       ...(now.storage.adopted === undefined ? {} : { adopted: now.storage.adopted }),
       ...(retired.length === 0 ? {} : { retired }),
     },
+  });
+}
+
+/** What a setting forbids that stays as it is comes back without that: what is unique among shards, numbers of what is kept. */
+function withoutForbidden(back: TableDefinition): TableDefinition {
+  const { softDelete, shardKey = null, columns } = back;
+  const isKept = softDelete === true;
+  const relations = back.relations.map((each) => (isKept ? { ...each, counted: false } : each));
+  if (shardKey === null) return { ...back, relations };
+  return {
+    ...back,
+    singleton: false,
+    uniques: [],
+    columns: columns.map((each) => ({ ...each, unique: false })),
+    relations: relations.map((each) =>
+      each.type === "one-to-one" ? { ...each, type: "many-to-one" } : each,
+    ),
   };
 }
 

@@ -319,6 +319,31 @@ describe("undo", () => {
     expect(body.data[0].note).toBe("kept");
   });
 
+  it("brings back what went before the records were spread over shards, without what is unique in it", async () => {
+    const homes = await table(TEXT, [{ a: "here" }]);
+    const home = (await admin.get(`/${homes.name}`, { fields: "id" })).body.data[0].id;
+    const made = await table({
+      singleton: true,
+      columns: [{ ...TEXT.columns[0], unique: true }],
+      uniques: [["a", "createdAt"]],
+      relations: [{ name: "home", type: "one-to-one", table: homes.name, inverse: "cat" }],
+    });
+    const cat = await make(admin, made.name, { a: "Tom", home });
+    const nothing = { singleton: false, columns: [], uniques: [], relations: [] };
+    await patchConfirmed(admin, made.id, nothing);
+    expect((await admin.patch(`/svc_table/${made.id}`, { shardKey: "id" })).status).toBe(200);
+    const back = await undone(made.id);
+    const { columns, relations, singleton = false, uniques = [] } = back;
+    expect([columns[0].unique ?? false, relations[0].type, singleton, uniques]).toEqual([
+      false,
+      "many-to-one",
+      false,
+      [],
+    ]);
+    const { body } = await admin.get(`/${made.name}/${cat.id}`, { fields: "a,home" });
+    expect(body.data).toEqual([{ a: "Tom", home: { id: home } }]);
+  });
+
   it("brings links back where the other end of their relation was renamed since", async () => {
     const owners = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
     const relation = { name: "owners", type: "many-to-many", table: owners.name, inverse: "things" };
