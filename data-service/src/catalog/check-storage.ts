@@ -39,26 +39,42 @@ export function checkStorage(
     reader.problem("collection", `the data lies in "${existing.storage.collection}", and stays there`);
   const times = GENERATED_TIMES.map((name) => [name, reader.text(name)] as const);
   const entries = [...times, ...givenFields(definition, members)];
-  const fields = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
-  for (const { id, name } of [...members.columns, ...members.relations]) {
-    const [wish, former] = [Object.fromEntries(fields)[id], existing?.storage.fields[id]];
-    if (wish !== undefined && former !== undefined && wish !== former)
+  const said = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const fields = Object.fromEntries(said);
+  if (existing !== undefined) checkPlaces(definition, members, existing, fields);
+  for (const [, field] of said) {
+    const wrong = fieldProblem(field);
+    if (wrong !== undefined) definition.problem("storage", `the field "${field}" ${wrong}`);
+  }
+  const names = fieldsOfAll(members, existing, fields);
+  for (const twice of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
+    definition.problem("storage", `the field "${twice}" is used twice`);
+  return { ...(collection === undefined ? {} : { collection }), fields };
+}
+
+const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
+
+/** What has data already stays where it is, and only adopted documents have data for what is new. */
+function checkPlaces(
+  definition: DefinitionReader,
+  { columns, relations }: Members,
+  { name: table, storage }: TableDefinition,
+  given: GivenStorage["fields"],
+): void {
+  const times = GENERATED_TIMES.map((time) => [time, time, storage.fields[time] ?? time] as const);
+  const own = [...columns, ...relations].map(({ id, name }) => [id, name, storage.fields[id]] as const);
+  for (const [id, name, former] of [...times, ...own]) {
+    const wish = given[id];
+    if (wish === undefined || wish === former) continue;
+    if (former !== undefined)
       definition.problem(
         "storage",
         `the data of "${name}" lies in the field "${former}", not "${wish}", and stays there`,
       );
+    else if (storage.adopted !== true)
+      definition.problem("storage", `"${table}" is no adopted table; leave out the "field" of "${name}"`);
   }
-  for (const [, field] of fields) {
-    const wrong = fieldProblem(field);
-    if (wrong !== undefined) definition.problem("storage", `the field "${field}" ${wrong}`);
-  }
-  const names = fieldsOfAll(members, existing, Object.fromEntries(fields));
-  for (const twice of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
-    definition.problem("storage", `the field "${twice}" is used twice`);
-  return { ...(collection === undefined ? {} : { collection }), fields: Object.fromEntries(fields) };
 }
-
-const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
 
 /** The field that each member, and each generated time, has, is given, or would have of itself. */
 function fieldsOfAll(

@@ -145,6 +145,47 @@ describe("the id of a member of another table", () => {
   });
 });
 
+describe("a schema file that says where data lies", () => {
+  const column = { name: "mail", type: "string" };
+  const people = (storage: object, ...columns: readonly object[]) =>
+    fileOf({ name: "people", storage: { collection: "people", ...storage }, columns });
+  const problemsOf = async (file: readonly FileTable[]) => {
+    const differences = await applyFile(makeInstance(database), file);
+    return differences.flatMap(({ problems }) => problems);
+  };
+  const fields = async () => (await makeInstance(database).catalogStore.load())[0]?.storage.fields;
+
+  it.each([
+    ["that of others", { createdAt: "created_at" }, "created_at"],
+    ["their usual one", {}, "createdAt"],
+  ])(
+    "does not move times that have a field, be it %s, and says where they lie",
+    async (_case, storage, field) => {
+      expect(await problemsOf(people(storage, column))).toEqual([]);
+      const before = await fields();
+      expect(
+        await problemsOf(people({ createdAt: "made_at" }, column, { name: "more", type: "int" })),
+      ).toEqual([
+        `storage: the data of "createdAt" lies in the field "${field}", not "made_at", and stays there`,
+      ]);
+      expect(await fields()).toEqual(before);
+      // It may say what is so, and leave it unsaid.
+      for (const so of [{ createdAt: field }, {}]) expect(await problemsOf(people(so, column))).toEqual([]);
+      expect(await fields()).toEqual(before);
+    },
+  );
+
+  it("gives new members of a table that has adopted nothing no field, at no start", async () => {
+    expect(await problemsOf(fileOf({ name: "people", columns: [column] }))).toEqual([]);
+    const address = { name: "address", type: "string", field: "adr" };
+    for (const _start of [1, 2])
+      expect(await problemsOf(people({}, column, address))).toEqual([
+        'storage: "people" is no adopted table; leave out the "field" of "address"',
+      ]);
+    expect(await problemsOf(people({}, { ...column, field: "mail" }))).toEqual([]);
+  });
+});
+
 describe("documents that share a one-to-one link", () => {
   const houses = { name: "houses" };
   const cats = { name: "cats", storage: { collection: "cats" } };

@@ -243,10 +243,13 @@ export function stubOf({ name, json }: FileTable): TableDefinition {
 }
 
 function stubStorage(name: string, { storage }: FileTable["json"]): TableDefinition["storage"] {
-  const isAdopted = isObject(storage) && typeof storage.collection === "string";
-  return isAdopted
-    ? { collection: String(storage.collection), adopted: true, fields: {} }
-    : { collection: name, fields: {} };
+  if (!isObject(storage) || typeof storage.collection !== "string") return { collection: name, fields: {} };
+  const { collection, createdAt, updatedAt } = storage;
+  const times = Object.entries({ createdAt, updatedAt });
+  const given = times.flatMap(([time, field]) =>
+    typeof field === "string" && field !== time ? [[time, field]] : [],
+  );
+  return { collection, adopted: true, fields: Object.fromEntries(given) };
 }
 
 /**
