@@ -218,7 +218,13 @@ describe("the process", () => {
     const said = async (env: Record<string, string>): Promise<string> => {
       const run = runGateway({ DATA_SERVICE_URL: String(upstream?.url), PORT: "0", ...env });
       expect(await run.ended).toBe(1);
-      return run.output().trim().split("\n").at(-1) ?? "";
+      // It logs on another stream that the metrics are shown, and either may come first.
+      return (
+        run
+          .output()
+          .split("\n")
+          .find((line) => line.startsWith("Port ")) ?? run.output()
+      );
     };
     const same = (port: string, first: string, second: string) =>
       `Port ${port} on 127.0.0.1 is in use: ${first} and ${second} name the same one; give each its own.`;
