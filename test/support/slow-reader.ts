@@ -8,6 +8,8 @@ export interface SlowReader {
   readTo(bytes: number): Promise<void>;
   /** Reads to the end. @returns all bytes of the answer */
   readAll(): Promise<number>;
+  /** The same. @returns what came since it stopped reading */
+  readRest(): Promise<string>;
   /** Goes away without a word. */
   leave(): void;
 }
@@ -21,6 +23,11 @@ export async function readSlowly(
   const [answer] = (await once(request, "response")) as [IncomingMessage];
   if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`);
   let bytes = 0;
+  const readRest = async (): Promise<string> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  };
   return {
     readTo: (wanted) =>
       new Promise((resolve) => {
@@ -38,6 +45,7 @@ export async function readSlowly(
       for await (const chunk of answer) bytes += (chunk as Buffer).length;
       return bytes;
     },
+    readRest,
     leave: () => request.destroy(),
   };
 }

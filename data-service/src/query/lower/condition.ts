@@ -68,6 +68,14 @@ export function isRelational(predicate: AuthorizedPredicate): boolean {
   return (predicate.kind === "related" || predicate.kind === "exists") && !isAboutKey(predicate);
 }
 
+/** Does the predicate hold keys or values that were looked up for it? */
+export function holdsKeys(predicate: AuthorizedPredicate): boolean {
+  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.some(holdsKeys);
+  if (predicate.kind === "not") return holdsKeys(predicate.of);
+  if (predicate.kind === "related") return holdsKeys(predicate.where);
+  return predicate.kind === "keys" || predicate.kind === "candidates";
+}
+
 function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): Lowered {
   switch (predicate.kind) {
     case "always":

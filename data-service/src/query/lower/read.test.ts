@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { ReadView } from "../../permission/read-view.js";
 import { ALWAYS, type AuthorizedPredicate, type AuthorizedQuery, type SortKey } from "../ast.js";
-import { authorizeRead } from "../authorize-read.js";
+import { authorizeRead, withFilter } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
 import { catalog, column, rootView, step, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
@@ -221,6 +221,33 @@ describe("the pipeline of a list", () => {
       { $unwind: "$record" },
       { $replaceRoot: { newRoot: "$record" } },
     ]);
+  });
+
+  it("asks what it ranked for its rule and filter once more when it reads it, but for keys that it knows", () => {
+    const written: AuthorizedPredicate = {
+      kind: "test",
+      column: column("books.pages"),
+      test: { op: "gt", value: 0 },
+    };
+    const view = new ReadView(catalog, () => ({
+      rows: written,
+      grants: [{ rows: written, members: () => true }],
+    }));
+    const query = queryOf(
+      { fields: "title", filter: { title: "Emma" }, sort: "-_count(reviews)", limit: 3 },
+      { view },
+    );
+    const keys: AuthorizedPredicate = { kind: "keys", field: "authorId", list: false, keys: [1, 2] };
+    const filter: AuthorizedPredicate = { kind: "and", of: [query.root.filter, { kind: "not", of: keys }] };
+    const stages = lowerList(withFilter(query, filter), { kind: "all" });
+    const asked = [{ pages: { $gt: 0 } }, { title: { $eq: "Emma" } }];
+    expect(stages[0]).toEqual({ $match: { $and: [...asked, { authorId: { $nin: [1, 2] } }] } });
+    expect(stages.at(-3)).toMatchObject({
+      $lookup: {
+        as: "record",
+        pipeline: [{ $match: { $and: asked } }, { $project: { _id: 1, title: 1 } }],
+      },
+    });
   });
 
   it("fetches what a to-one chain sorts by", () => {

@@ -11,7 +11,7 @@ import type {
   RowRules,
   Step,
 } from "../ast.js";
-import { isRelational, matchStages, splitMatch } from "./condition.js";
+import { conjunctsOf, holdsKeys, isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
 import { linksTo, OWN_ID } from "./links.js";
@@ -40,11 +40,20 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
     ...matchStages([root.rule, root.filter, ...(parents === undefined ? [] : [oneOf(parents)])], names),
     ...rankStages(root, rules, names, parents),
     ...cut(root),
-    { $lookup: { ...self, pipeline: shown, as: "record" } },
-    // A record that was deleted since it was ranked is left out, as in every other list.
+    { $lookup: { ...self, pipeline: [...matchStages(askedAgain(root), names), ...shown], as: "record" } },
+    // A record that was deleted since, or matches no more, is left out.
     { $unwind: "$record" },
     { $replaceRoot: { newRoot: "$record" } },
   ];
+}
+
+/**
+ * What a ranked record must satisfy once more: it is read as it is by then, and a slow client may come to it minutes later.
+ * Keys that a part of the filter was replaced by are as they were: there may be thousands, and MongoDB parses them for each
+ * record.
+ */
+function askedAgain({ rule, filter }: AuthorizedNode): AuthorizedPredicate[] {
+  return [rule, ...conjunctsOf(filter).filter((each) => !holdsKeys(each))];
 }
 
 /** How a list sorted by aggregates is run. */
