@@ -111,3 +111,19 @@ it("a ranked list leaves out what its filter does not match any more, too", asyn
   const { names } = await lastOf(query, headers, () => change("done", { note: "done" }));
   expect(names).toEqual(["left", "thanked"]);
 });
+
+it("a column that a rule shows in some rows is never shown as it was when the rule did not match", async () => {
+  await change("thanked", { status: "public", note: "thank you" });
+  const headers = await userWith("clerk", [
+    { fields: "title,text,status" },
+    { fields: "note", filter: { status: "public" } },
+  ]);
+  const { text, names } = await lastOf("sort=title&fields=title,text,note", headers, () =>
+    change("opened", { status: "public", note: "resolved" }),
+  );
+  expect(names).toContain("opened");
+  expect(text).not.toContain("the customer lies");
+  // What stays as it is shows what it may, whether it was changed before or never.
+  expect(text).toContain("thank you");
+  expect(text).toContain("as it was made");
+});

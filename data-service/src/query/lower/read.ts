@@ -2,6 +2,7 @@
 // the filter, match, joins for the sort, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { LinkField, Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import type {
   AuthorizedChild,
   AuthorizedNode,
@@ -280,14 +281,19 @@ export function isTogether(child: AuthorizedChild): boolean {
 
 /**
  * Marks which masks a row matches. Only the rows of a page are left by now, so each is looked up once more under the mask's
- * own rule: one compiler for rules, wherever they are.
+ * own rule: one compiler for rules, wherever they are. What is shown was read before, so a row that has changed since matches
+ * none: its former values must not be shown because of its new ones. Other programs raise no version when they change a row
+ * of an adopted collection; then they may be.
  */
 function maskStages(node: AuthorizedNode, names: Names): Stage[] {
   const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
+  const version = { $ifNull: [`$${VERSION_FIELD}`, 0] };
+  const isUnchanged = { $match: { $expr: { $eq: [version, "$$version"] } } };
   return node.masks.map(({ rows }, at) => ({
     $lookup: {
       ...self,
-      pipeline: [...matchStages([rows], names), { $project: { _id: 1 } }],
+      let: { version },
+      pipeline: [isUnchanged, ...matchStages([rows], names), { $project: { _id: 1 } }],
       as: maskField(at),
     },
   }));
