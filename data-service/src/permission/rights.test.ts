@@ -339,7 +339,7 @@ describe("a caller who is looked at again", () => {
       rights(plain, [{}, { ...ofTeam, action: "update" }], { team: "blue" }),
     ],
   ])("reads as before when %s", (_when, before, after) => {
-    expect(after.readsAs(before)).toBe(true);
+    expect(after.readsAs(before, ["read"])).toBe(true);
   });
 
   it.each<[when: string, before: Rights, after: Rights]>([
@@ -356,7 +356,19 @@ describe("a caller who is looked at again", () => {
       rights(plain, [ofTeam], { team: "blue" }),
     ],
   ])("reads otherwise than before when %s", (_when, before, after) => {
-    expect(after.readsAs(before)).toBe(false);
+    expect(after.readsAs(before, ["read"])).toBe(false);
+  });
+
+  it.each<[when: string, before: Rights, after: Rights]>([
+    ["a rule for deleting has gone", rights(plain, [{}, { action: "delete" }]), rights(plain, [{}])],
+    [
+      "a column of theirs was changed that a rule for deleting uses",
+      rights(plain, [{}, { ...ofTeam, action: "delete" }], { team: "red" }),
+      rights(plain, [{}, { ...ofTeam, action: "delete" }], { team: "blue" }),
+    ],
+  ])("reads deleted records otherwise when %s, and others as before", (_when, before, after) => {
+    expect(after.readsAs(before, ["read", "delete"])).toBe(false);
+    expect(after.readsAs(before, ["read"])).toBe(true);
   });
 });
 

@@ -58,9 +58,9 @@ export class Rights {
     return this.#context.now;
   }
 
-  /** Does the same caller read by the same rules? */
-  readsAs(other: Rights): boolean {
-    return same(readBy(this.#context), readBy(other.#context));
+  /** Does the same caller read by the same rules? @param actions those whose rules decide what is read */
+  readsAs(other: Rights, actions: readonly Action[]): boolean {
+    return same(readBy(this.#context, actions), readBy(other.#context, actions));
   }
 
   /** What the caller may read, as the query language looks it up. */
@@ -164,11 +164,11 @@ export class Rights {
 }
 
 /** Everything that decides what a caller may read, except the time. */
-function readBy({ principal, roleId, rules, user }: RightsContext) {
-  const reading = rules.filter(({ action }) => action === "read");
-  const named = new Set(reading.flatMap(({ filter }) => variablesIn(filter)));
+function readBy({ principal, roleId, rules, user }: RightsContext, actions: readonly Action[]) {
+  const deciding = rules.filter(({ action }) => actions.includes(action));
+  const named = new Set(deciding.flatMap(({ filter }) => variablesIn(filter)));
   const own = Object.entries(user ?? {}).filter(([name]) => named.has(`$user.${name}`));
-  return { isRoot: isRoot(principal), roleId, user: Object.fromEntries(own), rules: reading };
+  return { isRoot: isRoot(principal), roleId, user: Object.fromEntries(own), rules: deciding };
 }
 
 function isRoot(principal: Principal): boolean {

@@ -5,6 +5,7 @@ import type { Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
+import type { Action } from "../../permission/rule.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { conjunction, disjunction } from "../../query/logic.js";
 import { refuse } from "../../query/refuse.js";
@@ -33,6 +34,11 @@ export function askedRows(
     if (mayDelete.kind === "always") return view.rows(table, "all");
     return disjunction([view.rows(table), conjunction([view.rows(table, "deleted"), mayDelete])]);
   };
+}
+
+/** The actions whose rules decide which records these are. */
+export function decidingActions(deleted: Json | undefined): readonly Action[] {
+  return deleted === undefined ? ["read"] : ["read", "delete"];
 }
 
 /** @throws AppError 400 for a table whose deleted records are gone */

@@ -10,6 +10,7 @@ import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import type { Stop } from "../../stop.js";
 import type { RecordDeps } from "../record-deps.js";
+import { decidingActions } from "./asked-rows.js";
 import { Effort } from "./effort.js";
 import { explainList } from "./explain.js";
 import { runMeta } from "./list-meta.js";
@@ -64,9 +65,10 @@ export async function list(
   const effort = new Effort(deps.store.timeoutMs, stop);
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
+  const began = { rights, actions: decidingActions(parameters.deleted), root: query.root };
   const [listed, meta] = await Promise.all([
     runList(deps, plan, started, effort, (source) =>
-      caller === undefined ? source : whileAllowed(deps, caller, { rights, root: query.root }, source),
+      caller === undefined ? source : whileAllowed(deps, caller, began, source),
     ),
     runMeta(deps, plan.query, effort),
   ]);

@@ -1,23 +1,34 @@
 // An answer that takes long is given only while its caller may read what it began with: sessions end, rules and roles change.
 import { AppError } from "@portico/shared/app-error";
+import type { Catalog } from "../../catalog/catalog.js";
 import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../http/lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
+import type { Action } from "../../permission/rule.js";
+import type { Principal } from "../../principal.js";
 import type { AuthorizedNode } from "../../query/ast.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { CurrentCatalog } from "../../schema/current-catalog.js";
 import { isStillOpen } from "./still-open.js";
 
 /** What an answer began with: the rights of its caller, and what it shows of which tables. */
 interface Begun {
   readonly rights: Rights;
+  /** Those whose rules decide what it shows. */
+  readonly actions: readonly Action[];
   readonly root: AuthorizedNode;
 }
 
+interface Present {
+  readonly rights: (principal: Principal) => Promise<Rights>;
+  readonly catalogs: Pick<CurrentCatalog, "get" | "refresh">;
+}
+
 /**
- * Checked now and then, and when all is read: an answer must not look complete if something changed just before its end.
+ * Checked now and then, and when all is read: an answer must not look complete if something changed just before its end. The
+ * session is looked at now and then alone, so that a short answer costs no look.
  * @throws AppError 401, 403 within a few seconds after they have changed
  */
 export async function* whileAllowed<Some>(
-  deps: Pick<RecordDeps, "rights" | "catalogs">,
+  deps: Present,
   caller: Pick<LastingCaller, "now">,
   began: Begun,
   source: AsyncIterable<Some>,
@@ -26,15 +37,15 @@ export async function* whileAllowed<Some>(
   for await (const some of source) {
     if (performance.now() - lookedAt > LOOK_AT_CALLER_MS) {
       lookedAt = performance.now();
-      const rights = await deps.rights(await caller.now(0));
-      if (!rights.readsAs(began.rights) || !isStillOpen(began.root, await deps.catalogs.get()))
-        throw changed();
+      requireAsBegun(began, await deps.rights(await caller.now(0)), await deps.catalogs.get());
     }
     yield some;
   }
-  if (!isStillOpen(began.root, await deps.catalogs.refresh())) throw changed();
+  requireAsBegun(began, await deps.rights(await caller.now()), await deps.catalogs.refresh());
 }
 
-function changed(): AppError {
-  return new AppError("FORBIDDEN", "What you may read has changed since this answer began; ask again.");
+/** @throws AppError 403 */
+function requireAsBegun({ rights, actions, root }: Begun, now: Rights, catalog: Catalog): void {
+  if (now.readsAs(rights, actions) && isStillOpen(root, catalog)) return;
+  throw new AppError("FORBIDDEN", "What you may read has changed since this answer began; ask again.");
 }

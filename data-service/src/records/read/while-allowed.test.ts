@@ -1,0 +1,67 @@
+// An answer that is short ends like a long one: only if its caller may still read what it began with.
+import { describe, expect, it } from "@jest/globals";
+import { Rights } from "../../permission/rights.js";
+import type { Rule } from "../../permission/rule.js";
+import { ANONYMOUS } from "../../principal.js";
+import { authorizeRead } from "../../query/authorize-read.js";
+import { bindQuery } from "../../query/bind-query.js";
+import { catalog, rootView, table } from "../../query/library-fixture.js";
+import { whileAllowed } from "./while-allowed.js";
+
+const RULE: Rule = {
+  id: "r",
+  roleId: null,
+  table: "books",
+  action: "read",
+  filter: null,
+  fields: null,
+  presets: null,
+  check: null,
+};
+
+const rightsBy = (...rules: readonly Partial<Rule>[]): Rights =>
+  new Rights({
+    principal: ANONYMOUS,
+    roleId: null,
+    rules: rules.map((parts) => ({ ...RULE, ...parts })),
+    user: null,
+    now: new Date(),
+    tables: { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" },
+    maxDepth: 7,
+  });
+
+const query = bindQuery({ filterFromText: false }, table("books"), rootView, {
+  maxDepth: 7,
+  maxLimit: undefined,
+});
+const { root } = authorizeRead(query, rootView);
+
+/** Two parts of an answer that shows deleted records as well, read by someone whose rights are others at its end. */
+async function read(before: Rights, after: Rights): Promise<number[]> {
+  const source = async function* () {
+    yield* [1, 2];
+  };
+  const deps = {
+    rights: async () => after,
+    catalogs: { get: async () => catalog, refresh: async () => catalog },
+  };
+  const began = { rights: before, actions: ["read", "delete"] as const, root };
+  const answer = whileAllowed(deps, { now: async () => ANONYMOUS }, began, source());
+  const parts: number[] = [];
+  for await (const part of answer) parts.push(part);
+  return parts;
+}
+
+describe("an answer that ends within a moment", () => {
+  it("is whole when its caller reads as before", async () => {
+    expect(await read(rightsBy({}), rightsBy({}, { action: "update" }))).toEqual([1, 2]);
+  });
+
+  it.each<[when: string, after: Rights]>([
+    ["less may be read", rightsBy({ fields: "title" }, { action: "delete" })],
+    ["the deleted records in it may be deleted no more", rightsBy({})],
+  ])("fails at its end when %s by then", async (_when, after) => {
+    const refusal = { code: "FORBIDDEN", message: expect.stringContaining("ask again") };
+    await expect(read(rightsBy({}, { action: "delete" }), after)).rejects.toMatchObject(refusal);
+  });
+});
