@@ -5,6 +5,7 @@ import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { bareTable } from "../catalog/definition-fixture.js";
 import type { Stage } from "../query/lower/document.js";
+import { Stop } from "../stop.js";
 import { openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { RecordStore } from "./record-store.js";
 
@@ -159,6 +160,12 @@ describe("a stream", () => {
 });
 
 describe("an explanation", () => {
+  it("tells what was read until the time that was left for it was over", async () => {
+    const store = storeWith(PATIENCE_MS);
+    const { documentsExamined } = await store.explain(table, SLOW, { maxTimeMS: 50, signal: new Stop() });
+    expect(documentsExamined).toBeLessThan(ROWS);
+  });
+
   it("leaves no cursor behind in the driver, which would keep its pipeline for ever", async () => {
     const store = storeWith(PATIENCE_MS);
     const broken: Stage[] = [{ $project: { place: { $divide: [1, 0] } } }];

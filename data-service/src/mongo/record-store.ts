@@ -221,10 +221,10 @@ export class RecordStore {
     return this.#counts.knows(table.id);
   }
 
-  /** How MongoDB runs a pipeline, and what it reads for it. */
-  async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
+  /** How MongoDB runs a pipeline, and what it reads for it: until its time is over, if that comes first. */
+  async explain(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<ExecutionReport> {
     const explain = async (): Promise<Document> => {
-      const cursor = this.#aggregate(table, pipeline);
+      const cursor = this.#aggregate(table, pipeline, limits);
       try {
         return await cursor.explain("executionStats");
       } finally {

@@ -10,7 +10,7 @@ import { countsAll, countsLiving, lowerCount } from "../../query/lower/count.js"
 import type { Stage } from "../../query/lower/document.js";
 import { asksTogether, lowerList } from "../../query/lower/read.js";
 import { deletedCount } from "./count.js";
-import { Effort } from "./effort.js";
+import type { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 import { type RelatedDeps, withRelated } from "./related.js";
@@ -23,13 +23,13 @@ interface ExplainDeps extends PlanDeps {
 }
 
 /** Plans and runs a list query, and answers how it was read instead of what. */
-export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
-  const effort = new Effort(deps.store.timeoutMs);
-  const explain: Explain = (table, pipeline) => effort.ask(() => deps.store.explain(table, pipeline));
+export async function explainList(deps: ExplainDeps, query: AuthorizedQuery, effort: Effort): Promise<Json> {
+  const explain: Explain = (table, pipeline) =>
+    effort.ask((limits) => deps.store.explain(table, pipeline, limits));
   const { query: planned, ranking, questions } = await planRead(deps, query, effort);
   const { table } = planned.root;
   const pipeline = lowerList(planned, ranking);
-  const related = await relatedQuestions(deps, planned, pipeline);
+  const related = await relatedQuestions(deps, planned, pipeline, effort);
   const [asked, counts, aggregate, own] = await Promise.all([
     Promise.all([...questions, ...related].map((each) => explainQuestion(explain, each))),
     Promise.all(query.meta.map((key) => explainCount(deps, explain, planned, key))),
@@ -59,11 +59,14 @@ async function relatedQuestions(
   { store }: ExplainDeps,
   { root, rules }: AuthorizedQuery,
   pipeline: Stage[],
+  effort: Effort,
 ): Promise<readonly Question[]> {
   const questions: Question[] = [];
   if (!asksTogether(root)) return questions;
-  const documents = await store.read(root.table, [...pipeline, { $limit: MOST_EXPLAINED }]);
-  await withRelated({ store }, root, documents, { rules, note: (question) => void questions.push(question) });
+  const first = [...pipeline, { $limit: MOST_EXPLAINED }];
+  const documents = await effort.ask((limits) => store.read(root.table, first, limits));
+  const note = (question: Question) => void questions.push(question);
+  await withRelated({ store }, root, documents, { rules, note, effort });
   return questions;
 }
 

@@ -60,9 +60,9 @@ export async function list(
   const { parameters, format, explained } = parseList(given);
   const rights = await deps.rights(principal);
   const query = await queryBy(deps, rights, principal, tableName, parameters);
-  if (explained) return { records: only(await explainList(deps, query)), meta: undefined };
-  const started = deps.clock.now().getTime();
   const effort = new Effort(deps.store.timeoutMs, stop);
+  if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
+  const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
   const began = { rights, actions: decidingActions(parameters.deleted), root: query.root };
