@@ -41,9 +41,9 @@ const store: ContentStore = {
   },
 };
 
-const instance = (leaseMs = LEASE_MS): Contents => {
+const instance = (leaseMs = LEASE_MS, ledgerOf = ledger): Contents => {
   const logger = makeLogger("test", "silent");
-  return new Contents({ ledger, store, clock: { now: () => now }, logger, leaseMs });
+  return new Contents({ ledger: ledgerOf, store, clock: { now: () => now }, logger, leaseMs });
 };
 
 beforeAll(async () => {
@@ -105,6 +105,72 @@ it.each([
   },
 );
 
+describe("a content that one work has replaced and gives back", () => {
+  const rename = (from: string, to: string) =>
+    records().updateOne({ _contentKey: from }, { $set: { _contentKey: to } });
+  const refused = async (): Promise<never> => {
+    throw new Error("no");
+  };
+  const write = () => contents.write((async function* () {})());
+
+  it("stays, though another who let go of it was refused meanwhile", async () => {
+    const [former, next] = [await file(), await write()];
+    const failure = contents.letGo([former], async () => {
+      await rename(former, next);
+      await expect(contents.letGo([former], refused)).rejects.toThrow("no");
+      await rename(next, former);
+      return refused();
+    });
+    await expect(failure).rejects.toThrow("no");
+    await contents.discard(next);
+    expect([[...stored], await notes()]).toEqual([[former], 0]);
+  });
+
+  it("stays, though whoever wrote it gives it up before it is given back", async () => {
+    const [former, next, last] = [await file(), await write(), await write()];
+    await rename(former, next);
+    const failure = contents.letGo([next], async () => {
+      await rename(next, last);
+      await contents.discard(next);
+      await rename(last, next);
+      return refused();
+    });
+    await expect(failure).rejects.toThrow("no");
+    await Promise.all([former, last].map((key) => contents.discard(key)));
+    expect([[...stored], await notes()]).toEqual([[next], 0]);
+  });
+
+  it("goes with its writer's note, where another has let go of it before", async () => {
+    const [former, next] = [await file(), await write()];
+    await rename(former, next);
+    await contents.letGo([next], () => records().deleteMany({ _contentKey: next }));
+    await contents.settle(next);
+    await contents.discard(former);
+    expect([[...stored], await notes()]).toEqual([[], 0]);
+  });
+
+  it("stays, though it is given back while a sweep looks", async () => {
+    const [former, next] = [await file(), await write()];
+    await ledger.open([former], "dead", now);
+    await ledger.take(now, now);
+    const looking = { ...ledger };
+    looking.isNamed = async (key) => {
+      if (key !== former) return ledger.isNamed(key);
+      let isNamed = true;
+      const failure = contents.letGo([former], async () => {
+        await rename(former, next);
+        isNamed = await ledger.isNamed(key);
+        await rename(next, former);
+        return refused();
+      });
+      await expect(failure).rejects.toThrow("no");
+      return isNamed;
+    };
+    await instance(LEASE_MS, looking).sweep();
+    expect(stored).toContain(former);
+  });
+});
+
 it("of several who fail at once, none leaves a note", async () => {
   const key = await file();
   const fail = () => contents.letGo([key], () => Promise.reject(new Error("no")));
@@ -118,7 +184,7 @@ it("a sweep leaves the note of whoever has begun to let go while it decided", as
   expect(await ledger.take(now, now)).toEqual({ key: "old", again: false });
   expect(await ledger.take(now, later)).toEqual({ key: "old", again: true });
   await ledger.open(["old"], "alive", later);
-  await ledger.closeTaken("old");
+  await ledger.closeDecided("old", undefined);
   expect(await notes()).toBe(1);
   for (let sweeps = 0; sweeps < 2; sweeps += 1) {
     aLeaseLater();

@@ -70,9 +70,7 @@ export class Contents {
   async settle(key: string): Promise<void> {
     this.#own.delete(key);
     // The sweep would find out by itself, and the request has succeeded whatever becomes of the note.
-    await this.#deps.ledger
-      .close(key, key)
-      .catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
+    await this.#close(key, key).catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
   }
 
   /** No record will name it. Never throws: what can't be removed now is swept later. */
@@ -147,7 +145,6 @@ export class Contents {
       if (taken === undefined) return;
       if (!taken.again) continue;
       await this.#decideOrThrow(taken.key);
-      await ledger.closeTaken(taken.key);
     }
   }
 
@@ -170,25 +167,42 @@ export class Contents {
     this.#own.set(by, keys);
   }
 
+  /** Nothing is left to decide for this work, but for those who relied on it to look. */
+  async #close(key: string, by: string): Promise<void> {
+    if (!(await this.#deps.ledger.close(key, by))) await this.#decide(key, by);
+  }
+
+  /** The last who works on a content decides: until then, one who is refused may give it back to its record. */
   async #decide(key: string, by: string): Promise<void> {
     try {
-      await this.#decideOrThrow(key);
-      await this.#deps.ledger.close(key, by);
+      if (await this.#deps.ledger.leave(key, by, this.#lease())) await this.#decideOrThrow(key, by);
     } catch (err) {
       this.#deps.logger.warn({ err }, "a content is left to the sweep");
     }
   }
 
-  /** It is kept if a record names it; otherwise it is removed, with all pictures made from it. */
-  async #decideOrThrow(key: string): Promise<void> {
+  /**
+   * It is kept if a record names it; otherwise it is removed, with all pictures made from it.
+   * @param by the last who worked on it; undefined: a sweep
+   */
+  async #decideOrThrow(key: string, by?: string): Promise<void> {
+    const { ledger } = this.#deps;
+    if (!(await ledger.isNamed(key))) {
+      // Whoever has begun since may have made that so, for a while. Who begins from now on has seen it too late to.
+      if (!(await ledger.isUpTo(key, by))) return;
+      await this.#remove(key);
+    }
+    await ledger.closeDecided(key, by);
+  }
+
+  async #remove(key: string): Promise<void> {
     const { ledger, store } = this.#deps;
-    if (await ledger.isNamed(key)) return;
     await store.remove(key);
     for (const variant of await ledger.oldVariants(key, 0)) {
       await ledger.open([variant.key], key, this.#lease());
       await ledger.removeVariant(variant);
       await store.remove(variant.key);
-      await ledger.close(variant.key, key);
+      await this.#close(variant.key, key);
     }
   }
 }

@@ -9,6 +9,8 @@ interface PendingDocument {
   readonly leaseUntil: Date;
   /** Who works on it, each under a separate name: the note stays until the last of them has finished. */
   readonly by?: readonly string[];
+  /** Who has left last, since anybody began: whoever else works on it has to look what became of it. */
+  readonly left?: string;
   /**
    * A sweep has given up whoever worked on it: no record may begin to name it, except in a write that is already under way.
    */
@@ -47,7 +49,11 @@ export function makeContentLedger(db: Db, fileCollection: string) {
   return {
     /** Notes that the fate of these contents is undecided. A sweep that decides meanwhile leaves the note. */
     async open(keys: readonly string[], by: string, leaseUntil: Date): Promise<void> {
-      const update = { $set: { leaseUntil }, $addToSet: { by }, $unset: { taken: true } } as const;
+      const update = {
+        $set: { leaseUntil },
+        $addToSet: { by },
+        $unset: { taken: true, left: true },
+      } as const;
       const notes = keys.map((_id) => ({ updateOne: { filter: { _id }, update, upsert: true } }));
       if (notes.length > 0) await pending.bulkWrite(notes, { ordered: false });
     },
@@ -56,17 +62,30 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       const ours = { _id: { $in: [...keys] }, taken: { $ne: true } };
       return (await pending.updateMany(ours, { $set: { leaseUntil } })).matchedCount;
     },
-    /** Its fate is decided, as far as it depended on this work. */
-    async close(key: string, by: string): Promise<void> {
-      const { deletedCount } = await pending.deleteOne({ _id: key, by: [by] });
-      if (deletedCount === 1) return;
-      await pending.updateOne({ _id: key }, { $pull: { by } });
-      // The others may have finished at the same time.
-      await pending.deleteOne({ _id: key, by: [] });
+    /** A record names it, or it was removed. @returns false, with the note as it was, when others work or relied on it */
+    async close(key: string, by: string): Promise<boolean> {
+      const alone = { _id: key, by: [by], left: { $exists: false } };
+      return (await pending.deleteOne(alone)).deletedCount === 1;
     },
-    /** A sweep has decided. */
-    async closeTaken(key: string): Promise<void> {
-      await pending.deleteOne({ _id: key, taken: true });
+    /**
+     * This work is done. Where a sweep has closed the note meanwhile, there is one again.
+     * @returns whether it was the last, which then decides
+     */
+    async leave(key: string, by: string, leaseUntil: Date): Promise<boolean> {
+      const note = await pending.findOneAndUpdate(
+        { _id: key },
+        { $pull: { by }, $set: { left: by }, $setOnInsert: { leaseUntil } },
+        { upsert: true, returnDocument: "after" },
+      );
+      return (note?.by ?? []).length === 0;
+    },
+    /** Has nobody begun to work on it since this one was to decide? @param by the last who left; undefined: a sweep */
+    async isUpTo(key: string, by: string | undefined): Promise<boolean> {
+      return (await pending.findOne(upTo(key, by), { projection: { _id: 1 } })) !== null;
+    },
+    /** It is decided, unless somebody has begun to work on it. @param by as for `isUpTo` */
+    async closeDecided(key: string, by: string | undefined): Promise<void> {
+      await pending.deleteOne(upTo(key, by));
     },
     /** One whose lease has run out; the first to ask gets it. @returns whether it had been taken before */
     async take(now: Date, leaseUntil: Date): Promise<{ key: string; again: boolean } | undefined> {
@@ -116,6 +135,10 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       await variants.deleteOne({ _id: { content, name }, key });
     },
   };
+}
+
+function upTo(key: string, by: string | undefined) {
+  return by === undefined ? { _id: key, taken: true } : { _id: key, left: by };
 }
 
 function variantCollection(db: Db): Collection<VariantDocument> {
