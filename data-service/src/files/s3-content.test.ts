@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
 import type { ContentStore } from "./content-store.js";
 import { makeS3Content } from "./s3-content.js";
 
@@ -90,6 +91,47 @@ describe("a bucket that goes silent when it is told something", () => {
     const closed = silentAt(/^POST .*\?uploadId/, (response) => response.writeHead(200).flushHeaders());
     await expect(write()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     await closed;
+  });
+});
+
+describe("a bucket that has no such object", () => {
+  const lacking = (code: string, type = "application/xml") => {
+    const body = `<Error><Code>${code}</Code></Error>`;
+    answer = (response) => response.writeHead(404, { "Content-Type": type }).end(body);
+  };
+  const down = { code: "SERVICE_UNAVAILABLE" };
+
+  it("is not down: a read fails for good", async () => {
+    lacking("NoSuchKey");
+    const failure = await read().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(AppError);
+  });
+
+  it("has removed it already, even if it calls that an error", async () => {
+    lacking("NoSuchKey");
+    await content.remove("key");
+  });
+
+  it.each(["application/xml", "application/xml; charset=utf-8"])(
+    "is down if there is no such bucket, which it says as %s",
+    async (type) => {
+      lacking("NoSuchBucket", type);
+      await expect(read()).rejects.toMatchObject(down);
+      await expect(content.remove("key")).rejects.toMatchObject(down);
+    },
+  );
+
+  it("does not take a file whose upload it has ended by itself", async () => {
+    answer = (response) => {
+      const { method, url } = response.req;
+      if (/^POST .*\?uploads/.test(`${method} ${url}`)) response.end(BEGUN);
+      else response.writeHead(404).end("<Error><Code>NoSuchUpload</Code></Error>");
+    };
+    const parts = (async function* () {
+      for (let megabytes = 0; megabytes < 6; megabytes += 1) yield BYTES;
+    })();
+    await expect(content.write("key", parts)).rejects.toMatchObject(down);
   });
 });
 

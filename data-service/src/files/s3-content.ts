@@ -37,7 +37,7 @@ export function makeS3Content(
       yield* response.body;
     },
     async remove(key) {
-      await refusing(() => s3.deleteObject(key));
+      await refusing(() => s3.deleteObject(key)).catch(unlessMissing);
       // Some keys may not list uploads, and some servers can't: then a rule of the bucket must end them (docs/files.md).
       await abortUploads(s3, key).catch(() => undefined);
     },
@@ -164,9 +164,23 @@ const BROKEN = ["fetch failed", "terminated"];
  * are.
  */
 function isBuckets(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!(error instanceof Error) || isMissing(error)) return false;
   if (error instanceof TypeError) return BROKEN.includes(error.message);
   return (
     error instanceof S3ServiceError || error.name.startsWith("S3") || error.message.startsWith("[s3mini] ")
   );
+}
+
+/** What a 404 may be about other than the object. */
+const NO_OBJECTS = /NoSuchBucket|NoSuchUpload/;
+
+/** An object that is not there. Not all buckets give the type of answer of which the library reads the code. */
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof S3ServiceError) || error.status !== 404) return false;
+  return !NO_OBJECTS.test(`${error.serviceCode} ${error.body}`);
+}
+
+/** Some servers call it an error when there is nothing to remove. */
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
 }

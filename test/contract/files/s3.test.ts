@@ -71,6 +71,20 @@ describe("files in a bucket", () => {
     await nothingThere();
   });
 
+  test("a picture that is dropped for newer ones in the moment in which it is sent is made again", async () => {
+    const { id } = await uploaded(admin, await picture(60, 30), "p.png", { isPublic: "true" });
+    const sized = (width: number) => `${stack.dataUrl}/assets/${id}?width=${width}`;
+    // A part that does not begin at the beginning is not kept in memory.
+    const made = await fetch(sized(50), { headers: { Range: "bytes=1-1" } });
+    expect(made.status).toBe(206);
+    s3.before("GET", async () => {
+      for (let width = 1; width <= 24; width += 1) await fetch(sized(width));
+    });
+    expect((await fetch(sized(50))).status).toBe(200);
+    await admin.delete(`/svc_file/${id}`);
+    await nothingThere();
+  });
+
   test("a client that goes away in the middle of the parts leaves nothing", async () => {
     await abortUpload({ appUrl: stack.appUrl, headers }, 12 * MEBIBYTE);
     await nothingThere();
