@@ -5,6 +5,8 @@ import type { ByteRange } from "./byte-range.js";
 export interface ContentStore {
   /** Takes bytes as they arrive, no faster than they can be stored. After a failure `remove` cleans up. */
   write(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+  /** May bytes come although writing them failed like this? A command whose answer was lost can be under way for a while. */
+  mayStillLand(error: unknown): boolean;
   /** Gives bytes as they are asked for. @param range within the content; an empty content has none */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>;
   /** These bytes, if all of them are in memory and need not be read; otherwise undefined. */

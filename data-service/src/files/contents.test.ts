@@ -5,6 +5,7 @@ import { makeLogger } from "@portico/shared/logger";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { away } from "../mongo/driver-errors.js";
+import { mayStillBeDone } from "../records/whole/uncertain.js";
 import type { ContentStore } from "./content-store.js";
 import { Contents } from "./contents.js";
 
@@ -24,12 +25,16 @@ const stored = new Set<string>();
 let [removing, removingAtOnce] = [0, 0];
 /** So many have to be removing before any of them ends, however busy the machine is. */
 let awaited = 0;
+/** What becomes of the next write instead. */
+let failure: Error | undefined;
 
 /** A store that takes its time to remove. */
 const store: ContentStore = {
   async write(key) {
+    if (failure !== undefined) throw failure;
     stored.add(key);
   },
+  mayStillLand: mayStillBeDone,
   async *read() {},
   async remove(key) {
     removing += 1;
@@ -58,7 +63,7 @@ beforeEach(async () => {
   await records().deleteMany({});
   await pending().deleteMany({});
   stored.clear();
-  [removing, removingAtOnce, awaited] = [0, 0, 0];
+  [removing, removingAtOnce, awaited, failure] = [0, 0, 0, undefined];
 });
 
 const records = () => database.db.collection("files");
@@ -227,6 +232,18 @@ describe("where a write was not answered that can still be done", () => {
       await contents.sweep();
     }
   };
+
+  it.each([
+    ["the answer was lost", unanswered, 1],
+    ["it was refused", new Error("no"), 0],
+  ])("the bytes that come all the same are removed, and looked for where %s", async (_why, error, left) => {
+    failure = error;
+    await expect(contents.write((async function* () {})())).rejects.toBe(error);
+    expect([[...stored], await notes()]).toEqual([[], left]);
+    for await (const { _id } of pending().find()) stored.add(_id);
+    await twoLeasesLater();
+    expect([[...stored], await notes()]).toEqual([[], 0]);
+  });
 
   it("the former bytes stay until it is, or is not", async () => {
     const [replaced, kept] = [await file(), await file()];

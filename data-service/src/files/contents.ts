@@ -53,7 +53,7 @@ export class Contents {
     try {
       await this.#deps.store.write(key, bytes);
     } catch (error) {
-      await this.discard(key);
+      await this.#abandon(key, this.#deps.store.mayStillLand(error));
       throw error;
     }
     return key;
@@ -83,8 +83,7 @@ export class Contents {
    * What was to make a record name it has failed. If that may still be done, the sweep finds out: it decides two leases later.
    */
   async giveUp(key: string, error: unknown): Promise<void> {
-    if (mayStillBeDone(error)) this.#own.delete(key);
-    else await this.discard(key);
+    await this.#abandon(key, mayStillBeDone(error));
   }
 
   /**
@@ -146,6 +145,11 @@ export class Contents {
       if (!taken.again) continue;
       await this.#decideOrThrow(taken.key);
     }
+  }
+
+  async #abandon(key: string, isUnknown: boolean): Promise<void> {
+    if (isUnknown) this.#own.delete(key);
+    else await this.discard(key);
   }
 
   async #turn(): Promise<void> {

@@ -25,6 +25,7 @@ export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStor
   };
   return {
     write: (key, content) => store.write(key, content),
+    mayStillLand: (error) => store.mayStillLand(error),
     held,
     read(key, range) {
       const known = held(key, range);

@@ -83,14 +83,29 @@ describe("a bucket that goes silent when it is told something", () => {
     ["to put the parts together", /^POST .*\?uploadId/, write],
   ])("%s, is down, and nothing stays open", async (_what, line, act) => {
     const closed = silentAt(line, () => undefined);
-    await expect(act()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    const failure = await act().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(content.mayStillLand(failure)).toBe(true);
     await closed;
   });
 
   it("is down when it says no more than that it has been told", async () => {
     const closed = silentAt(/^POST .*\?uploadId/, (response) => response.writeHead(200).flushHeaders());
-    await expect(write()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    const failure = await write().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(content.mayStillLand(failure)).toBe(true);
     await closed;
+  });
+
+  it.each([
+    ["refuses it", 403, false],
+    ["fails at it", 500, true],
+    ["answers 200 with no more than an error", 200, false],
+  ])("that %s (%i): the file may come all the same: %p", async (_what, status, mayLand) => {
+    silentAt(/^POST .*\?uploadId/, (response) => response.writeHead(status).end("<Error></Error>"));
+    const failure = await write().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(content.mayStillLand(failure)).toBe(mayLand);
   });
 });
 

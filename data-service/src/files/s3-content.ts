@@ -1,6 +1,6 @@
 // Contents of files in an S3-compatible bucket. A file's length is not known in advance, so it is uploaded in parts: one
 // part of each running upload is held in memory.
-import { type AppError, unavailable } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
@@ -31,6 +31,7 @@ export function makeS3Content(
   const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}`, fetch: ask });
   return {
     write: (key, bytes) => refusing(() => write(s3, key, bytes)),
+    mayStillLand: (error) => error instanceof Unreachable && !isRefused(error.cause),
     async *read(key, { start, end }) {
       const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
       if (response.body === null) throw new Error(`${key} came without a body`);
@@ -47,7 +48,7 @@ export function makeS3Content(
 /** If the answer does not begin in time, nothing of it stays open. */
 async function fetchWithin(ms: number, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(unreachable("no answer")), ms);
+  const timer = setTimeout(() => silence.abort(new Unreachable("no answer")), ms);
   return fetch(input, { ...init, signal: silence.signal }).finally(() => clearTimeout(timer));
 }
 
@@ -67,7 +68,7 @@ async function* piecesOf(response: Response, silenceMs: number): AsyncGenerator<
   try {
     for (;;) {
       const reading = refusing(() => reader.read());
-      if (!(await within(silenceMs, reading))) throw unreachable("no more of an answer");
+      if (!(await within(silenceMs, reading))) throw new Unreachable("no more of an answer");
       const { value } = await reading;
       if (value === undefined) return;
       yield value;
@@ -148,12 +149,20 @@ async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
     return await call();
   } catch (cause) {
     if (!isBuckets(cause)) throw cause;
-    throw unreachable(cause);
+    throw new Unreachable(cause);
   }
 }
 
-function unreachable(cause: unknown): AppError {
-  return unavailable("The store of files can not be reached; try again shortly.", 2, cause);
+class Unreachable extends AppError {
+  constructor(cause: unknown) {
+    const { code, headers } = unavailable("", 2);
+    super(code, { message: "The store of files can not be reached; try again shortly.", headers, cause });
+  }
+}
+
+/** Nobody knows what becomes of a request after an answer such as 500 or 504. */
+function isRefused(error: unknown): boolean {
+  return error instanceof S3ServiceError && error.status < 500;
 }
 
 /** What `fetch` says when a connection breaks before or during an answer. */

@@ -9,6 +9,7 @@ import { ObjectId } from "mongodb";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
+import { isUnanswered } from "./driver-errors.js";
 
 const BUCKET = "_content";
 /** Half of what the specification advises: each running download holds one chunk in memory, each upload up to two. */
@@ -55,6 +56,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
       const uploadDate = new Date();
       await files.insertOne({ _id: files_id, length, chunkSize: CHUNK_BYTES, uploadDate, filename: key });
     },
+    mayStillLand: isUnanswered,
     read: (key, range) => readChunks(chunks, turns, idOf(key), range),
     async remove(key) {
       await files.deleteOne({ _id: idOf(key) });
