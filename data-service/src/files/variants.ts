@@ -12,6 +12,8 @@ import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
 /** Pictures kept for one file; the oldest are dropped. */
 const KEPT = 24;
 
+export type PictureDeps = Pick<FileDeps, "contents" | "ledger" | "clock" | "requireSpace">;
+
 export interface Source {
   readonly key: string;
   readonly mimetype: string;
@@ -54,14 +56,18 @@ export function requireTransformable({ mimetype, size }: Source): void {
     );
 }
 
-export function findVariant(deps: FileDeps, source: Source, wish: Transform): Promise<Variant | undefined> {
+export function findVariant(
+  deps: PictureDeps,
+  source: Source,
+  wish: Transform,
+): Promise<Variant | undefined> {
   return deps.ledger.findVariant(source.key, variantName(wish));
 }
 
 /**
  * The picture, made if it is not there yet. @throws AppError 503 when it would have to be made and the disk is nearly full
  */
-export async function variantOf(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
+export async function variantOf(deps: PictureDeps, source: Source, wish: Transform): Promise<Variant> {
   const found = await findVariant(deps, source, wish);
   if (found !== undefined) return found;
   const name = `${source.key} ${variantName(wish)}`;
@@ -70,7 +76,7 @@ export async function variantOf(deps: FileDeps, source: Source, wish: Transform)
   return making;
 }
 
-async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
+async function make(deps: PictureDeps, source: Source, wish: Transform): Promise<Variant> {
   const { contents } = deps;
   await deps.requireSpace?.();
   const load = () => contentBytes(contents.store, source.key, source.size);
@@ -83,14 +89,15 @@ async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Va
     mimetype,
     size: bytes.length,
   };
-  const first = await noted(deps, variant);
+  // If the file is deleted before its picture is noted, whoever decides about its content last takes the picture along.
+  const first = await contents.letGo([source.key], () => noted(deps, variant));
   await (first ? contents.settle(key) : contents.discard(key));
   await makeRoom(deps, source.key);
   return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
 }
 
 /** @returns false when another instance has already noted the same picture */
-async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): Promise<boolean> {
+async function noted({ contents, ledger, clock }: PictureDeps, variant: Variant): Promise<boolean> {
   try {
     await contents.claim(variant.key);
     return await ledger.addVariant(variant, clock.now());
@@ -100,12 +107,11 @@ async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): P
   }
 }
 
-/** Those beyond the limit are removed, and all of them if the file was deleted while its picture was made. */
-async function makeRoom({ contents, ledger }: FileDeps, content: string): Promise<void> {
-  const keep = (await ledger.isNamed(content)) ? KEPT : 0;
-  for (const variant of await ledger.oldVariants(content, keep))
+/** Those beyond the limit are removed. @throws AppError 404 if the file was deleted while its picture was made */
+async function makeRoom({ contents, ledger }: PictureDeps, content: string): Promise<void> {
+  if (!(await ledger.isNamed(content))) gone();
+  for (const variant of await ledger.oldVariants(content, KEPT))
     await contents.letGo([variant.key], () => ledger.removeVariant(variant));
-  if (keep === 0) gone();
 }
 
 function gone(): never {

@@ -1,0 +1,60 @@
+// Pictures made from a file: they go with it, even if it goes while one is made.
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { makeLogger } from "@portico/shared/logger";
+import sharp from "sharp";
+import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { away } from "../mongo/driver-errors.js";
+import { makeGridFsContent } from "../mongo/gridfs-content.js";
+import { Contents } from "./contents.js";
+import type { Transform } from "./image-parameters.js";
+import { variantOf } from "./variants.js";
+
+const LEASE_MS = 60_000;
+const WISH: Transform = { width: 5, height: undefined, fit: "cover", format: "png", quality: undefined };
+
+let now = new Date();
+const clock = { now: () => now };
+let database: TestDatabase;
+let ledger: ContentLedger;
+let contents: Contents;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  ledger = makeContentLedger(database.db, "files");
+  const store = makeGridFsContent(database.db, false);
+  contents = new Contents({ ledger, store, clock, logger: makeLogger("test", "silent"), leaseMs: LEASE_MS });
+});
+
+afterAll(() => database?.close());
+
+it("a picture of which nobody knows whether it was noted goes with its file, which was deleted meanwhile", async () => {
+  const bytes = await sharp({ create: { width: 10, height: 6, channels: 3, background: "red" } })
+    .png()
+    .toBuffer();
+  const key = await contents.write(
+    (async function* () {
+      yield bytes;
+    })(),
+  );
+  const files = database.db.collection("files");
+  await files.insertOne({ _contentKey: key });
+  await contents.settle(key);
+  const lost = away(new Error("the connection is closed"));
+  const addVariant: ContentLedger["addVariant"] = async (variant, at) => {
+    await contents.letGo([key], () => files.deleteMany({}));
+    await ledger.addVariant(variant, at);
+    throw lost;
+  };
+  const source = { key, mimetype: "image/png", size: bytes.length };
+  const deps = { contents, ledger: { ...ledger, addVariant }, clock, requireSpace: undefined };
+  await expect(variantOf(deps, source, WISH)).rejects.toBe(lost);
+  // If the file's content comes first, its picture waits for another two.
+  for (let sweeps = 0; sweeps < 4; sweeps += 1) {
+    now = new Date(now.getTime() + LEASE_MS + 1);
+    await contents.sweep();
+  }
+  const left = ["_content_pending", "_content_variants", "_content.files", "_content.chunks"];
+  const counts = left.map((name) => database.db.collection(name).countDocuments());
+  expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
+});
