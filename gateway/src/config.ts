@@ -75,6 +75,10 @@ export interface Limits {
   /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
   readonly answerTimeoutMs: number;
   /**
+   * The same for an upload: a bucket may take a minute over the last part of a file, and another to put the parts together.
+   */
+  readonly uploadTimeoutMs: number;
+  /**
    * The same for an import, whose last records are then still being written; and how long its body may stand still, as it
    * does while the database works through what came before.
    */
@@ -94,6 +98,7 @@ export interface Limits {
 const LIMITS: Limits = Object.freeze({
   connectTimeoutMs: 2_000,
   answerTimeoutMs: 30_000,
+  uploadTimeoutMs: 130_000,
   importTimeoutMs: 600_000,
   bodyTimeouts: BODY_TIMEOUTS,
   lingerMs: LINGER_MS,

@@ -639,6 +639,22 @@ describe("a data service that misbehaves", () => {
     await impatient.stop();
   });
 
+  it("and takes long to store a file may do so, but not for ever", async () => {
+    const impatient = await startRig({}, { answerTimeoutMs: 300, uploadTimeoutMs: 900 });
+    let takesMs = 600;
+    impatient.upstream.on("POST /svc_file", (_arrived, response) => {
+      setTimeout(() => response.end("stored"), takesMs);
+    });
+    const send = (type: string) =>
+      impatient.call("/api/svc_file", { method: "POST", body: "{}", headers: { "Content-Type": type } });
+    const form = "multipart/form-data; boundary=x";
+    expect((await send(form)).status).toBe(200);
+    expect((await send("application/json")).status).toBe(504);
+    takesMs = 3_000;
+    expect((await send(form)).status).toBe(504);
+    await impatient.stop();
+  });
+
   it("and takes long with an imported file may take as long as the file moves", async () => {
     const limits = { bodyTimeouts: { jsonMs: 200, otherMs: 200 }, importTimeoutMs: 500 };
     const impatient = await startRig({}, limits);

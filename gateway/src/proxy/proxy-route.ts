@@ -6,6 +6,7 @@ import { announcesTooMuch } from "@portico/shared/has-body";
 import { notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import type { Request, RequestHandler, Response } from "express";
+import type { Limits } from "../config.js";
 import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { type Received, receivedFrom } from "../session/caller.js";
@@ -32,7 +33,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
   readonly systemTablePrefix: string;
-  readonly limits: { readonly lingerMs: number; readonly importTimeoutMs: number };
+  readonly limits: Pick<Limits, "lingerMs" | "uploadTimeoutMs" | "importTimeoutMs">;
   readonly forward: Forward;
   readonly findFile: FindFile;
 }
@@ -60,7 +61,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
         bodyLimit: limit,
         file,
         ...(renew && { renew: async () => headersFor(await renew()) }),
-        ...(body === "import" ? importTimes(deps, request) : {}),
+        ...timesFor(body, deps, request),
       },
       request,
       response,
@@ -69,8 +70,10 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
   };
 }
 
-/** A file is read as fast as its records are written, and may take any time as long as something moves. */
-function importTimes({ limits }: ProxyDeps, request: Request) {
+/** An imported file is read as fast as its records are written, and may take any time as long as something moves. */
+function timesFor(body: RouteKind, { limits }: ProxyDeps, request: Request) {
+  if (body === "upload") return { answerTimeoutMs: limits.uploadTimeoutMs };
+  if (body === "json") return {};
   withoutBodyDeadline(request);
   return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
 }
