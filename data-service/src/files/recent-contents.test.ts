@@ -86,6 +86,25 @@ it("one that was not read to its end is not kept", async () => {
   expect(await read(key, whole(SMALL))).toEqual({ bytes: SMALL, isAsked: true });
 });
 
+it("readers who take their time hold no more together than is set; what is beyond that is not kept", async () => {
+  const few = withRecent(stored, undefined, 2 * SMALL.length);
+  const keys = [await store(SMALL), await store(SMALL), await store(SMALL)];
+  const slow: AsyncIterator<Uint8Array>[] = [];
+  for (const key of keys) {
+    const begun = few.read(key, whole(SMALL))[Symbol.asyncIterator]();
+    expect((await begun.next()).done).toBe(false);
+    slow.push(begun);
+  }
+  // One leaves, another begins in its place.
+  await slow[0]?.return?.();
+  const late = await store(SMALL);
+  expect((await read(late, whole(SMALL), few)).bytes).toEqual(SMALL);
+  for (const each of slow.slice(1)) while (!(await each.next()).done);
+  const kept = [];
+  for (const key of [...keys, late]) kept.push(few.held?.(key, whole(SMALL)) !== undefined);
+  expect(kept).toEqual([false, true, false, true]);
+});
+
 it("a removed one is gone here as well", async () => {
   const key = await store(SMALL);
   await read(key, whole(SMALL));

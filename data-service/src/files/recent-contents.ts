@@ -8,17 +8,36 @@ import type { ContentStore } from "./content-store.js";
 /** Larger ones are never held as a whole. */
 const LARGEST_BYTES = 256 * 1024;
 const MOST_BYTES = 32 * 1024 * 1024;
+/** What is read and not yet read to its end may take together, while clients read slowly. */
+const MOST_UNENDED_BYTES = 8 * 1024 * 1024;
 /** Content that another instance has removed stays here no longer than this. */
 const LIFE_MS = 5 * 60_000;
 
-/** @param bytes how much is kept in all */
-export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStore {
+/**
+ * @param bytes how much is kept in all
+ * @param mostUnended how much of what is being read is held meanwhile; what is beyond that is not kept
+ */
+export function withRecent(
+  store: ContentStore,
+  bytes = MOST_BYTES,
+  mostUnended = MOST_UNENDED_BYTES,
+): ContentStore {
   /** Contents, or the beginnings of some. */
   const recent = new LRUCache<string, Buffer>({
     maxSize: bytes,
     sizeCalculation: ({ length }) => length,
     ttl: LIFE_MS,
   });
+  let unended = 0;
+  const collecting = async function* (key: string, range: ByteRange): AsyncGenerator<Uint8Array> {
+    const length = range.end + 1;
+    unended += length;
+    try {
+      yield* reading(store, key, range, (content) => void recent.set(key, content));
+    } finally {
+      unended -= length;
+    }
+  };
   const held = (key: string, range: ByteRange): Uint8Array | undefined => {
     const known = recent.get(key);
     return known && range.end < known.length ? known.subarray(range.start, range.end + 1) : undefined;
@@ -31,7 +50,7 @@ export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStor
       const known = held(key, range);
       if (known !== undefined) return Readable.from([known]);
       if (range.start > 0 || range.end >= LARGEST_BYTES) return store.read(key, range);
-      return reading(store, key, range, (content) => void recent.set(key, content));
+      return unended + range.end < mostUnended ? collecting(key, range) : store.read(key, range);
     },
     async remove(key) {
       recent.delete(key);
