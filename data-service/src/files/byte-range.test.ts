@@ -43,8 +43,8 @@ describe("chooseRange", () => {
     ['"abc"', true],
     ['"other"', false],
     ['W/"abc"', false],
-    ["Fri, 02 Jan 2026 03:04:05 GMT", true],
-    ["Fri, 02 Jan 2026 03:04:06 GMT", false],
+    // Content may have been replaced within that second.
+    ["Fri, 02 Jan 2026 03:04:05 GMT", false],
     ["some time", false],
   ])("If-Range %p holds: %p", (condition, holds) => {
     expect(choose("bytes=0-0", condition)).toEqual(holds ? { start: 0, end: 0 } : "whole");

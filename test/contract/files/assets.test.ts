@@ -248,9 +248,8 @@ describe("parts of a file", () => {
   test("If-Range: only while the file is the same", async () => {
     const statusWith = async (condition: string) =>
       (await get(path, { Range: "bytes=0-9", "If-Range": condition })).status;
-    expect([await statusWith(etag), await statusWith(lastModified)]).toEqual([206, 206]);
-    expect([await statusWith('"old"'), await statusWith(`W/${etag}`)]).toEqual([200, 200]);
-    expect(await statusWith("Mon, 01 Jan 2024 00:00:00 GMT")).toBe(200);
+    expect(await statusWith(etag)).toBe(206);
+    for (const other of ['"old"', `W/${etag}`, lastModified]) expect(await statusWith(other)).toBe(200);
   });
 
   test("304 for what the client has, and 200 for what changed", async () => {

@@ -43,7 +43,7 @@ export const ASSET_OPERATION: Operation = {
     inQuery("format", CHOICE("jpeg", "png", "webp", "avif"), "Of a picture."),
     inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture; not for PNG and GIF."),
     inHeader("Range", "`bytes=0-499`: a part of it (206)."),
-    inHeader("If-Range", "Its ETag, or a time: the part only while it is the same, else the whole."),
+    inHeader("If-Range", "Its ETag: the part only while it is the same, else, or with a time, the whole."),
     ...FILE_CONDITIONS,
   ],
   answers: {
