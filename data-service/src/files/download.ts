@@ -109,7 +109,7 @@ function meantContent(
   requireTransformable(source);
   const wish = meantBy(asked, source);
   return {
-    filename: nameOf(wish, { filename, mimetype }),
+    filename: nameOf(wish, filename),
     mimetype: mimetypeOf(wish, source),
     etag: `"${key}-${variantName(wish)}"`,
     // Nothing is made for a HEAD: its answer may leave out the length (RFC 9110, section 9.3.2).

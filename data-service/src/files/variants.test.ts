@@ -1,5 +1,5 @@
 // Pictures made from a file: they go with it, even if it goes while one is made.
-import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
 import sharp from "sharp";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
@@ -7,8 +7,8 @@ import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.j
 import { away } from "../mongo/driver-errors.js";
 import { makeGridFsContent } from "../mongo/gridfs-content.js";
 import { Contents } from "./contents.js";
-import type { Transform } from "./image-parameters.js";
-import { variantOf } from "./variants.js";
+import { readAssetParameters, type Transform, variantName } from "./image-parameters.js";
+import { meantBy, variantOf } from "./variants.js";
 
 const LEASE_MS = 60_000;
 const WISH: Transform = { width: 5, height: undefined, fit: "cover", format: "png", quality: undefined };
@@ -57,4 +57,27 @@ it("a picture of which nobody knows whether it was noted goes with its file, whi
   const left = ["_content_pending", "_content_variants", "_content.files", "_content.chunks"];
   const counts = left.map((name) => database.db.collection(name).countDocuments());
   expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
+});
+
+describe("wishes that give the same picture have one name, and others have not", () => {
+  it.each([
+    ["image/jpeg", "width=9", "width=9&format=jpeg", true],
+    ["image/jpeg", "width=9", "width=9&format=png", false],
+    ["image/png", "width=9", "width=9&quality=50&format=png", true],
+    ["image/gif", "width=9", "width=9&quality=50", true],
+    ["image/gif", "width=9&format=jpeg", "width=9&format=jpeg&quality=50", false],
+    ["image/png", "width=9", "width=9&fit=inside", true],
+    ["image/png", "height=9", "height=9&fit=outside", true],
+    ["image/png", "format=webp", "format=webp&fit=fill", true],
+    ["image/png", "width=9&height=9", "width=9&height=9&fit=inside", false],
+    // The other edge stays as it was; and a picture that is not made larger is put on a larger ground.
+    ["image/png", "width=9", "width=9&fit=fill", false],
+    ["image/png", "width=9", "width=9&fit=contain", false],
+  ])("of %s: %s, %s: %p", (mimetype, one, other, isSame) => {
+    const names = [one, other].map((search) => {
+      const { transform } = readAssetParameters(search);
+      return transform && variantName(meantBy(transform, { mimetype }));
+    });
+    expect(names[0] === names[1]).toBe(isSame);
+  });
 });

@@ -20,10 +20,21 @@ export interface Source {
   readonly size: number;
 }
 
-/** The wish without whatever means nothing for its format, so that the same picture has one name. */
+/** The wish without whatever means nothing for its format or edges, so that the same picture has one name. */
 export function meantBy(wish: Transform, source: Pick<Source, "mimetype">): Transform {
   const mimetype = mimetypeOf(wish, source);
-  return mimetype === "image/png" || mimetype === "image/gif" ? { ...wish, quality: undefined } : wish;
+  return {
+    ...wish,
+    fit: meansFit(wish) ? wish.fit : "cover",
+    format: mimetype === source.mimetype ? undefined : wish.format,
+    quality: mimetype === "image/png" || mimetype === "image/gif" ? undefined : wish.quality,
+  };
+}
+
+/** With one edge, only `contain` and `fill` are something else: they may change the other edge. */
+function meansFit({ width, height, fit }: Transform): boolean {
+  if (width !== undefined && height !== undefined) return true;
+  return (width !== undefined || height !== undefined) && (fit === "contain" || fit === "fill");
 }
 
 /** What the picture will be. */
@@ -31,12 +42,9 @@ export function mimetypeOf({ format }: Transform, { mimetype }: Pick<Source, "mi
   return format === undefined ? mimetype : `image/${format}`;
 }
 
-/** How the picture is called: as the file, with the ending of its format where that is another. */
-export function nameOf(
-  { format }: Transform,
-  { filename, mimetype }: Pick<Source, "mimetype"> & { readonly filename: string },
-): string {
-  return format === undefined || mimetype === `image/${format}` ? filename : withEnding(filename, format);
+/** How the picture that is meant is called: as the file, with the ending of its format where that is another. */
+export function nameOf({ format }: Transform, filename: string): string {
+  return format === undefined ? filename : withEnding(filename, format);
 }
 
 /** Requests for the same picture at the same time make it only once. */
