@@ -192,7 +192,7 @@ export class Contents {
   async #decideOrThrow(key: string, by?: string): Promise<void> {
     const { ledger } = this.#deps;
     if (!(await ledger.isNamed(key))) {
-      // Whoever has begun since may have made that so, for a while. Who begins from now on has seen it too late to.
+      // Whoever has begun since may have made that so, and may give it back; whoever begins now can't any more.
       if (!(await ledger.isUpTo(key, by))) return;
       await this.#remove(key);
     }
