@@ -2,10 +2,10 @@
 import type { Table } from "../catalog/catalog.js";
 import { type Entry, isCut } from "../journal/entry.js";
 import { type Condition, possibly, surely } from "../query/bounds.js";
+import { fieldsOf } from "../query/fields-of.js";
 import type { Document } from "../query/lower/document.js";
-import { fieldsOf } from "../records/body/authorize-write.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import { type Asked, type Doubtful, judgeDoubtful } from "./judge-doubtful.js";
+import { type Asked, type Former, judgeDoubtful, type Satisfied } from "./judge-doubtful.js";
 import { matchedImages } from "./matched-images.js";
 
 /** `reset`: nobody knows whether the caller is to be told of it. */
@@ -17,9 +17,9 @@ type Events = ReadonlyMap<Entry, JudgedEvent>;
 type Deps = Pick<RecordDeps, "store">;
 
 export async function eventsOf(deps: Deps, asked: Asked, entries: readonly Entry[]): Promise<Events> {
-  const whole = entries.filter((entry) => cutFields(entry).size === 0);
-  const events = new Map(await eventsBy(deps, asked, whole));
-  for (const entry of entries.filter((each) => !whole.includes(each))) {
+  const isWhole = (entry: Entry): boolean => cutFields(entry).size === 0;
+  const events = new Map(await eventsBy(deps, asked, entries.filter(isWhole)));
+  for (const entry of entries.filter((each) => !isWhole(each))) {
     const event = await eventOfCut(deps, asked, entry);
     if (event !== undefined) events.set(entry, event);
   }
@@ -54,8 +54,8 @@ async function eventsBy(deps: Deps, asked: Asked, entries: readonly Entry[]): Pr
   const { table, node } = asked;
   const images = entries.flatMap(({ before, after }) => [before ?? [], after ?? []].flat());
   const matched = await matchedImages(deps, table, images, [node.rule, node.filter]);
-  const deleted = entries.flatMap((entry) => (isDeletion(table, entry) ? [entry.before ?? []].flat() : []));
-  const judged = { matched, doubtful: await judgeDoubtful(deps, asked, deleted) };
+  const formers = entries.flatMap((entry) => formerOf(table, entry, matched) ?? []);
+  const judged = { matched, doubtful: await judgeDoubtful(deps, asked, formers) };
   return new Map(
     entries.flatMap((entry): readonly [Entry, JudgedEvent][] => {
       const event = eventOf(table, entry, judged);
@@ -68,19 +68,25 @@ async function eventsBy(deps: Deps, asked: Asked, entries: readonly Entry[]): Pr
 interface Judged {
   /** Those that satisfy the caller's rules and filter. */
   readonly matched: ReadonlySet<Document>;
-  /** What those that were deleted come to where related records would have to say. */
-  readonly doubtful: ReadonlyMap<Document, Doubtful>;
+  /** Those before changes of which this can't be said by related records as they are now. */
+  readonly doubtful: ReadonlyMap<Document, Satisfied>;
 }
 
 function eventOf(table: Table, entry: Entry, { matched, doubtful }: Judged): JudgedEvent | undefined {
   const { kind, before, after } = entry;
   const matchedBefore = before !== undefined && matched.has(before);
-  const matchesAfter = after !== undefined && matched.has(after);
-  if (matchesAfter) return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
-  const doubt = before && doubtful.get(before);
-  if (doubt !== undefined) return doubt === "nothing" ? undefined : doubt;
-  if (!matchedBefore) return undefined;
+  if (after !== undefined && matched.has(after))
+    return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
+  const satisfied = (before && doubtful.get(before)) ?? (matchedBefore ? "yes" : "no");
+  if (satisfied !== "yes") return satisfied === "unknown" ? "reset" : undefined;
   return isDeletion(table, entry) ? "deleted" : "left";
+}
+
+/** The record as it was before a change after which it does not match. */
+function formerOf(table: Table, entry: Entry, matched: ReadonlySet<Document>): Former | undefined {
+  const { before, after } = entry;
+  if (before === undefined || (after !== undefined && matched.has(after))) return undefined;
+  return { record: before, later: isDeletion(table, entry) ? undefined : after };
 }
 
 function isDeletion({ deletedAt }: Table, { kind, after }: Entry): boolean {

@@ -152,8 +152,9 @@ class Following {
     if (own.length === 0) return true;
     for await (const some of inRoom(own, (each) => this.#judge(each))) {
       for (const told of some) {
-        // What was judged by former rights is not told: a reset follows.
+        // Nobody knows what follows from this change: the client has to look.
         this.#mustReset ||= told.event === "reset";
+        // What was judged by former rights is not told: a reset follows.
         if (this.#isOver()) return true;
         if (!(await this.#send(told))) return false;
       }

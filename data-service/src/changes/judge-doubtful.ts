@@ -1,20 +1,21 @@
-// Deletes that are judged by related records. They take some of these along and let go of the links of others, so nobody knows
-// any more whether the record satisfied such a rule or filter. It is judged by the rest, and where that decides nothing the
-// caller has to load anew.
-
+// Changes that are judged by related records which a delete has taken along or let go of, so that nobody knows any more whether
+// the record satisfied such a rule or filter before. It is judged by the rest, and where that decides nothing the caller has to
+// load anew.
 import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
+import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
-import { type Condition, conditionsOnRelated, isOnRelated, possibly, surely } from "../query/bounds.js";
-import type { Relational } from "../query/lower/condition.js";
+import { type Condition, conditionsOnRelated, possibly, surely } from "../query/bounds.js";
+import { isOnRelated, type Relational } from "../query/lower/condition.js";
 import type { Document } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
 import { linksIn } from "../records/derived/counted-writes.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { matchedImages } from "./matched-images.js";
 
-/** What the caller is told: that it was deleted, nothing, or that it can't be known. */
-export type Doubtful = "deleted" | "nothing" | "reset";
+/** Whether a record satisfied what a caller's rules and filter ask. */
+export type Satisfied = "yes" | "no" | "unknown";
 
 /** A caller's rules and filter. */
 export interface Asked {
@@ -22,55 +23,79 @@ export interface Asked {
   readonly node: Pick<AuthorizedNode, "rule" | "filter">;
 }
 
-/**
- * @param deleted records as they were before they were deleted
- * @returns what those come to of which related records would have to say something that is not known any more
- */
+/** A record before a change. */
+export interface Former {
+  readonly record: Document;
+  /** As it is after the change; undefined when that deleted it. */
+  readonly later: Document | undefined;
+}
+
+/** Related records of which nothing is known, by the record that they are asked for. */
+type Lost = ReadonlyMap<Document, readonly Relational[]>;
+
+/** @returns what is known of those records of which related ones would have to say something that is not known any more */
 export async function judgeDoubtful(
   deps: Pick<RecordDeps, "store">,
   { table, node: { rule, filter } }: Asked,
-  deleted: readonly Document[],
-): Promise<ReadonlyMap<Document, Doubtful>> {
+  formers: readonly Former[],
+): Promise<ReadonlyMap<Document, Satisfied>> {
   const conditions = [rule, filter].flatMap(conditionsOnRelated);
-  if (deleted.length === 0 || conditions.length === 0) return new Map();
-  const gone = await withGoneTargets(deps, conditions, deleted);
-  const judged = new Map<Document, Doubtful>();
-  const judgeAll = async (images: readonly Document[], isUnknown: (each: Relational) => boolean) => {
-    if (!conditions.some(isUnknown)) return;
-    const isOpen = (each: Condition): boolean => isOnRelated(each) && isUnknown(each);
+  if (formers.length === 0 || conditions.length === 0) return new Map();
+  const lost = await lostConditions(deps, conditions, formers);
+  const judged = new Map<Document, Satisfied>();
+  for (const { images, unknown } of alike(lost, conditions)) {
+    const isUnknown = (each: Condition): boolean => isOnRelated(each) && unknown.includes(each);
     const matching = (bound: typeof surely) =>
-      matchedImages(deps, table, images, [bound(rule, isOpen), bound(filter, isOpen)]);
+      matchedImages(deps, table, images, [bound(rule, isUnknown), bound(filter, isUnknown)]);
     const [sure, possible] = [await matching(surely), await matching(possibly)];
     for (const image of images)
-      judged.set(image, sure.has(image) ? "deleted" : possible.has(image) ? "reset" : "nothing");
-  };
-  await judgeAll([...gone], () => true);
-  await judgeAll(
-    deleted.filter((image) => !gone.has(image)),
-    linksHere,
-  );
+      judged.set(image, sure.has(image) ? "yes" : possible.has(image) ? "unknown" : "no");
+  }
   return judged;
 }
 
-/** Others link to the record: a delete lets go of these links, or takes them along. */
-function linksHere({ relation }: Relational): boolean {
-  return relation.link.on === "target";
+/** Those of which the same is not known are judged by one question. */
+function alike(
+  lost: Lost,
+  conditions: readonly Relational[],
+): Iterable<{ readonly images: Document[]; readonly unknown: readonly Relational[] }> {
+  const groups = new Map<string, { images: Document[]; unknown: readonly Relational[] }>();
+  for (const [image, unknown] of lost) {
+    const key = unknown.map((each) => conditions.indexOf(each)).join(" ");
+    if (key !== "") getOrMake(groups, key, () => ({ images: [], unknown })).images.push(image);
+  }
+  return groups.values();
 }
 
-/** Records that linked to others which are gone as well: what these were like is not known any more. */
-async function withGoneTargets(
-  { store }: Pick<RecordDeps, "store">,
+async function lostConditions(
+  deps: Pick<RecordDeps, "store">,
   conditions: readonly Relational[],
-  images: readonly Document[],
-): Promise<ReadonlySet<Document>> {
-  const gone = new Set<Document>();
-  for (const { relation, target } of conditions.filter((each) => !linksHere(each))) {
-    const linksOf = (image: Document) => linksIn(image[relation.link.field], relation.link);
-    const living = await store.existing(target, images.flatMap(linksOf), [
-      { $match: stateCondition(target, "living") },
-    ]);
-    for (const image of images)
-      if (linksOf(image).some((id) => !living.has(idText(target, id)))) gone.add(image);
+  formers: readonly Former[],
+): Promise<Lost> {
+  const lost = new Map(formers.map(({ record }): [Document, Relational[]] => [record, []]));
+  for (const condition of conditions) {
+    const isLost = await losing(deps, condition, formers);
+    for (const former of formers) if (isLost(former)) lost.get(former.record)?.push(condition);
   }
-  return gone;
+  return lost;
+}
+
+/**
+ * A delete lets go of the links of others to the record, or takes these along; and a record that linked to what is deleted goes
+ * as well, or loses its link. A link that stays, to what is deleted and kept, is judged as ever.
+ */
+async function losing(
+  { store }: Pick<RecordDeps, "store">,
+  { relation, target }: Relational,
+  formers: readonly Former[],
+): Promise<(former: Former) => boolean> {
+  if (relation.link.on === "target") return ({ later }) => later === undefined;
+  const linksOf = (record: Document) => linksIn(record[relation.link.field], relation.link);
+  const lostLinks = ({ record, later }: Former): Stored[] => {
+    const left = new Set(later && linksOf(later).map((id) => idText(target, id)));
+    return linksOf(record).filter((id) => !left.has(idText(target, id)));
+  };
+  const isLiving = { $match: stateCondition(target, "living") };
+  const living = await store.existing(target, formers.flatMap(lostLinks), [isLiving]);
+  return (former) => lostLinks(former).some((id) => !living.has(idText(target, id)));
 }

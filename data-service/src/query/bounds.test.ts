@@ -2,8 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { ALWAYS, type AuthorizedPredicate, NEVER, UNKNOWN } from "./ast.js";
 import { authorizePredicate } from "./authorize-read.js";
-import { conditionsOnRelated, isOnRelated, possibly, surely } from "./bounds.js";
+import { conditionsOnRelated, possibly, surely } from "./bounds.js";
 import { column, rootView, step } from "./library-fixture.js";
+import { isOnRelated } from "./lower/condition.js";
 
 const own: AuthorizedPredicate = {
   kind: "test",

@@ -2,7 +2,7 @@
 // are gone: whether it is surely true, and whether it could be. Pure.
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
 import { conjunction, disjunction, negation } from "./logic.js";
-import { isAboutKey, type Relational } from "./lower/condition.js";
+import { isOnRelated, type Relational } from "./lower/condition.js";
 
 /** What a predicate asks of a record: all that is no combination and no constant. */
 export type Condition = Relational | Extract<AuthorizedPredicate, { kind: "test" | "keys" | "candidates" }>;
@@ -19,12 +19,7 @@ export function possibly(predicate: AuthorizedPredicate, isUnknown: IsUnknown): 
   return bound(predicate, isUnknown, ALWAYS);
 }
 
-/** Is the condition on what a record is related to, and not decided by its own links? */
-export function isOnRelated(condition: Condition): condition is Relational {
-  return (condition.kind === "related" || condition.kind === "exists") && !isAboutKey(condition);
-}
-
-/** Those conditions of a predicate. */
+/** The conditions on what a record is related to. */
 export function conditionsOnRelated(predicate: AuthorizedPredicate): Relational[] {
   switch (predicate.kind) {
     case "and":

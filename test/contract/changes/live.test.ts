@@ -178,12 +178,13 @@ describe("a stream of changes", () => {
       const columns = [{ name: "name", type: "string" }];
       await define({ name: dens, changes: true, softDelete, columns });
       const den = { name: "den", type: "many-to-one", table: dens, inverse: "cubs", onDelete: "CASCADE" };
-      await define({ name: cubs, changes: true, softDelete, columns, relations: [den] });
+      const near = { name: "near", type: "many-to-one", table: dens };
+      await define({ name: cubs, changes: true, softDelete, columns, relations: [den, near] });
       const [full, empty] = [
         await make(`/${dens}`, { name: "full" }),
         await make(`/${dens}`, { name: "empty" }),
       ];
-      await make(`/${cubs}`, { name: "cub", den: full });
+      await make(`/${cubs}`, { name: "cub", den: full, near: empty });
       const other = await make(`/${cubs}`, { name: "other", den: empty });
       const changesOf = (table: string, filter: object, from = "") =>
         follow(`/${table}/changes`, { query: { filter }, ...(from === "" ? {} : { from }) });
@@ -200,14 +201,38 @@ describe("a stream of changes", () => {
       // A cub goes before its den, so it may have been judged while that was still there.
       const later = await changesOf(cubs, { den: { name: "full" } }, inFull.told[0]?.id);
       await later.first(1, "reset");
+      // What it is near to is still there, and decides.
+      const elsewhere = { den: { name: "full" }, near: { name: "full" } };
+      const unconcerned = await changesOf(cubs, elsewhere, inFull.told[0]?.id);
       // What the record itself decides, or what is still there, is told.
       expect([named, inEmpty, withCubs].map((source) => short(source))).toEqual([
         [`deleted ${full}`],
         [`deleted ${other}`],
         [],
       ]);
+      const again = await make(`/${dens}`, { name: "full" });
+      const cub = await make(`/${cubs}`, { name: "last", den: again, near: again });
+      await unconcerned.first(1, "created");
+      expect(unconcerned.told.map(({ event }) => event)).toEqual(["ready", "created"]);
+      expect(short(unconcerned)).toEqual([`created ${cub}`]);
     },
   );
+
+  it("says `reset` where a record lost the link by which it matched to a delete, and only there", async () => {
+    const [ann, bea] = [await make("/writers", { name: "Ann" }), await make("/writers", { name: "Bea" })];
+    const note = await make("/notes", { title: "by both", writer: ann, tags: [ann, bea] });
+    const [byAnn, tagged, byBea] = await Promise.all([
+      follow("/notes/changes", { query: { filter: { writer: { name: "Ann" } } } }),
+      follow("/notes/changes", { query: { filter: { tags: { name: "Ann" } } } }),
+      follow("/notes/changes", { query: { filter: { tags: { name: "Bea" } } } }),
+    ]);
+    expect((await admin.delete(`/writers/${ann}`)).status).toBe(200);
+    await Promise.all([byAnn, tagged].map((source) => source.first(1, "reset")));
+    await admin.patch(`/notes/${note}`, { title: "by Bea" });
+    await byBea.first(1, "updated");
+    expect([byAnn, tagged].map((source) => short(source))).toEqual([[], []]);
+    expect(byBea.told.map(({ event }) => event)).not.toContain("reset");
+  });
 
   it("tells nothing of a list of records that was refused", async () => {
     const source = await follow("/notes/changes");

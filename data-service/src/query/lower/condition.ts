@@ -65,6 +65,11 @@ export function conjunctsOf(predicate: AuthorizedPredicate): readonly Authorized
 export function isRelational(predicate: AuthorizedPredicate): boolean {
   if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.some(isRelational);
   if (predicate.kind === "not") return isRelational(predicate.of);
+  return isOnRelated(predicate);
+}
+
+/** Is it a condition on what a record is related to, and not decided by its own links? */
+export function isOnRelated(predicate: AuthorizedPredicate): predicate is Relational {
   return (predicate.kind === "related" || predicate.kind === "exists") && !isAboutKey(predicate);
 }
 

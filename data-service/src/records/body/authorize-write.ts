@@ -6,6 +6,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";
 import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
+import { fieldsOf } from "../../query/fields-of.js";
 import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
@@ -242,26 +243,6 @@ async function satisfying(
 
 function pick(document: Document, fields: ReadonlySet<string>): Document {
   return Object.fromEntries(Object.entries(document).filter(([field]) => fields.has(field)));
-}
-
-/** The fields of the record itself that a predicate reads. */
-export function fieldsOf(predicate: AuthorizedPredicate): string[] {
-  switch (predicate.kind) {
-    case "and":
-    case "or":
-      return predicate.of.flatMap(fieldsOf);
-    case "not":
-      return fieldsOf(predicate.of);
-    case "test":
-      return [predicate.column.field];
-    case "keys":
-      return [predicate.field];
-    case "related":
-    case "exists":
-      return predicate.relation.link.on === "self" ? [predicate.relation.link.field] : [];
-    default:
-      return [];
-  }
 }
 
 /** Holds while these fields are what they were when the rules were asked: check and act are one. */
