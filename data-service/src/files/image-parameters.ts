@@ -48,7 +48,7 @@ export function readAssetParameters(search: string): AssetParameters {
   };
 }
 
-/** The name of a transformation; `meantBy` makes it the same for wishes that give the same picture. */
+/** The name of a transformation; `meantBy` leaves out what means nothing. */
 export function variantName({ width, height, fit, format, quality }: Transform): string {
   return [width ?? "", height ?? "", fit, format ?? "", quality ?? ""].join("-");
 }

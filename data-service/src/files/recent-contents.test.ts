@@ -105,6 +105,15 @@ it("readers who take their time hold no more together than is set; what is beyon
   expect(kept).toEqual([false, true, false, true]);
 });
 
+it("readers who ask at the same moment are counted before the first of them reads", async () => {
+  const few = withRecent(stored, undefined, 2 * SMALL.length);
+  const keys = [await store(SMALL), await store(SMALL), await store(SMALL)];
+  const asked = keys.map((key) => few.read(key, whole(SMALL)));
+  for (const bytes of asked) for await (const piece of bytes) expect(piece.length).toBeGreaterThan(0);
+  const kept = keys.map((key) => few.held?.(key, whole(SMALL)) !== undefined);
+  expect(kept).toEqual([true, true, false]);
+});
+
 it("a removed one is gone here as well", async () => {
   const key = await store(SMALL);
   await read(key, whole(SMALL));

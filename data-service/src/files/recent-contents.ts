@@ -29,15 +29,6 @@ export function withRecent(
     ttl: LIFE_MS,
   });
   let unended = 0;
-  const collecting = async function* (key: string, range: ByteRange): AsyncGenerator<Uint8Array> {
-    const length = range.end + 1;
-    unended += length;
-    try {
-      yield* reading(store, key, range, (content) => void recent.set(key, content));
-    } finally {
-      unended -= length;
-    }
-  };
   const held = (key: string, range: ByteRange): Uint8Array | undefined => {
     const known = recent.get(key);
     return known && range.end < known.length ? known.subarray(range.start, range.end + 1) : undefined;
@@ -50,7 +41,16 @@ export function withRecent(
       const known = held(key, range);
       if (known !== undefined) return Readable.from([known]);
       if (range.start > 0 || range.end >= LARGEST_BYTES) return store.read(key, range);
-      return unended + range.end < mostUnended ? collecting(key, range) : store.read(key, range);
+      const length = range.end + 1;
+      if (unended + length > mostUnended) return store.read(key, range);
+      // Counted at once: many may ask before the first of them is read.
+      unended += length;
+      return Readable.from(reading(store, key, range, (content) => void recent.set(key, content))).once(
+        "close",
+        () => {
+          unended -= length;
+        },
+      );
     },
     async remove(key) {
       recent.delete(key);

@@ -137,6 +137,13 @@ describe("a bucket that has no such object", () => {
     },
   );
 
+  it("is down if something else answers that nothing is there", async () => {
+    answer = (response) =>
+      response.writeHead(404, { "Content-Type": "text/plain" }).end("404 page not found");
+    await expect(read()).rejects.toMatchObject(down);
+    await expect(content.remove("key")).rejects.toMatchObject(down);
+  });
+
   it("does not take a file whose upload it has ended by itself", async () => {
     answer = (response) => {
       const { method, url } = response.req;

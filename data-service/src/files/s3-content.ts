@@ -180,13 +180,13 @@ function isBuckets(error: unknown): boolean {
   );
 }
 
-/** What a 404 may be about other than the object. */
-const NO_OBJECTS = /NoSuchBucket|NoSuchUpload/;
-
-/** An object that is not there. Not all buckets give the type of answer of which the library reads the code. */
+/**
+ * An object that is not there, in the bucket's words: a proxy whose bucket is away may answer 404 as well. Not all buckets give
+ * the type of answer of which the library reads the code.
+ */
 function isMissing(error: unknown): boolean {
   if (!(error instanceof S3ServiceError) || error.status !== 404) return false;
-  return !NO_OBJECTS.test(`${error.serviceCode} ${error.body}`);
+  return /NoSuchKey/.test(`${error.serviceCode} ${error.body}`);
 }
 
 /** Some servers call it an error when there is nothing to remove. */

@@ -59,7 +59,7 @@ it("a picture of which nobody knows whether it was noted goes with its file, whi
   expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
 });
 
-describe("wishes that give the same picture have one name, and others have not", () => {
+describe("wishes that differ by what means nothing have one name, and others have not", () => {
   it.each([
     ["image/jpeg", "width=9", "width=9&format=jpeg", true],
     ["image/jpeg", "width=9", "width=9&format=png", false],

@@ -20,7 +20,7 @@ export interface Source {
   readonly size: number;
 }
 
-/** The wish without whatever means nothing for its format or edges, so that the same picture has one name. */
+/** The wish without whatever means nothing for its format or edges, so that such wishes have one name. */
 export function meantBy(wish: Transform, source: Pick<Source, "mimetype">): Transform {
   const mimetype = mimetypeOf(wish, source);
   return {
