@@ -64,6 +64,8 @@ export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | null;
+  /** What the answering clock says. */
+  readonly date: string | null;
 }
 
 // Only the data service's own codes count: something in front of it may answer 400, 401 or 403 as well, and that must sign
@@ -168,7 +170,8 @@ export async function call(
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = await response.text();
-    return { status: response.status, body: parse(text), retryAfter: response.headers.get("retry-after") };
+    const { status, headers } = response;
+    return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
   } catch (cause) {
     throw new AppError("BAD_GATEWAY", { cause });
   }

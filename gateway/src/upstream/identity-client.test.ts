@@ -5,14 +5,18 @@ import { makeIdentityClient } from "./identity-client.js";
 const CALLER = { correlationId: "c", address: undefined, userAgent: undefined };
 const REDEEM = { code: "x", flowCookies: [], requireFlowCookie: true, redirect: null };
 
-function refusedWith(code: string) {
+function refusedWith(code: string, date = new Date()) {
   return makeIdentityClient({
     dataServiceUrl: "http://127.0.0.1:1",
     pageOrigins: [],
     timeoutMs: 1_000,
     assertions: { sign: async () => "a.b.c" },
     clock: { now: () => new Date() },
-    fetch: async () => Response.json({ message: "no", error: { code } }, { status: 401 }),
+    fetch: async () =>
+      Response.json(
+        { message: "no", error: { code } },
+        { status: 401, headers: { Date: date.toUTCString() } },
+      ),
   });
 }
 
@@ -25,6 +29,14 @@ describe("a refusal of the data service", () => {
         code: "BAD_GATEWAY",
         cause: { message: expect.stringContaining("SERVICE_SECRET") },
       });
+  });
+
+  it("of what a clock that is far off has signed is a 401", async () => {
+    const late = new Date(Date.now() - 5 * 60_000);
+    await expect(refusedWith("UNAUTHORIZED", late).redeem(REDEEM, CALLER)).rejects.toMatchObject({
+      code: "UNAUTHORIZED",
+      message: expect.stringContaining("clocks"),
+    });
   });
 
   it("of a client's token is passed on", async () => {

@@ -30,7 +30,7 @@ import { readTokenPair } from "./token-pair.js";
 
 /**
  * Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached or does not believe
- * the gateway.
+ * the gateway; UNAUTHORIZED where that is because their clocks differ.
  */
 export interface IdentityClient {
   startFlow(flow: StartFlow, caller: Caller): Promise<void>;
@@ -68,7 +68,7 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
     });
     if (answer.status === 200) return answer;
     const refusal = refusalOf(answer);
-    throw refusal.code === "UNAUTHORIZED" ? notBelieved() : refusal;
+    throw refusal.code === "UNAUTHORIZED" ? notBelieved(answer, settings.clock.now()) : refusal;
   };
   return {
     async startFlow(flow, caller) {
@@ -96,15 +96,21 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
   };
 }
 
+/** Clocks that differ by more can't both be right about what was signed a moment ago. */
+const MOST_APART_MS = 30_000;
+
 /**
- * The data service has not accepted the assertion, which says nothing of the client: as a 401, apps would take it for
- * "signed out". Of a client's tokens it has codes of their own.
+ * The data service has not accepted the assertion. That says nothing of the client, and where the secrets differ apps must not
+ * take it for "signed out". Of a client's tokens the data service has codes of their own. Clocks that differ are a 401
+ * (security row R24): they make tokens unusable as well.
  */
-function notBelieved(): AppError {
-  const cause = new Error("SERVICE_SECRET or the clocks of the gateway and the data service differ.");
+function notBelieved({ date }: Answer, now: Date): AppError {
+  const apartMs = Math.abs(Date.parse(date ?? "") - now.getTime());
+  if (apartMs > MOST_APART_MS)
+    return new AppError("UNAUTHORIZED", "The clocks of the gateway and the data service differ too much.");
   return new AppError("BAD_GATEWAY", {
     message: "The data service refuses the gateway's own calls.",
-    cause,
+    cause: new Error("The gateway and the data service have different SERVICE_SECRETs."),
   });
 }
 
