@@ -18,7 +18,7 @@ export interface TableHooks {
   /** The body as it is to be checked: with an address in its one spelling, with a name made safe. */
   prepare(body: Json, mode: WriteMode): Json;
   /** What the record has of a prepared body although a new one would be refused for it: see WriteView. */
-  held(id: Stored, body: Json): Promise<JsonObject>;
+  tolerated(id: Stored, body: Json): Promise<JsonObject>;
   /** What is to be written for a checked body, with marks of the service's own. */
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** @throws AppError 400 with every problem of the new records */
@@ -56,7 +56,7 @@ export type HooksOf = (table: Table) => TableHooks;
 /** Nothing beyond the columns. */
 export const NO_HOOKS: TableHooks = {
   prepare: (body) => body,
-  held: async () => ({}),
+  tolerated: async () => ({}),
   plan: (_table, plan) => plan,
   beforeCreate: async () => undefined,
   beforeUpdate: async () => undefined,

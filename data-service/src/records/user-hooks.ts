@@ -56,7 +56,7 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       return { ...body, email: normalizeEmail(body.email) };
     },
     /** Of an address that is theirs, for example because an earlier version took it. */
-    async held(id, body) {
+    async tolerated(id, body) {
       const email = isObject(body) && typeof body.email === "string" ? body.email : undefined;
       if (email === undefined || emailProblem(email) === undefined) return {};
       return (await emailOf(String(id))) === email ? { email } : {};

@@ -44,7 +44,7 @@ export interface WantedWrite {
   /** What the service itself writes with each record. */
   readonly stamp?: Stamp | undefined;
   /** See WriteView. */
-  readonly held?: JsonObject;
+  readonly tolerated?: JsonObject;
 }
 
 /** What the bodies of a write are judged by. */
@@ -87,8 +87,8 @@ function wayOf(
     rights,
     isImport = false,
     stamp,
-    held = {},
-  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp" | "held">,
+    tolerated = {},
+  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp" | "tolerated">,
   readView: ReadView,
   grants: readonly WriteGrant[],
   grant: WriteGrant,
@@ -104,7 +104,7 @@ function wayOf(
     isImport,
     keepsGenerated: isImport && rights.isRoot,
     stamped: Object.keys(stamp?.values ?? {}),
-    held,
+    tolerated,
   };
   return { grant, preset, view };
 }

@@ -32,7 +32,7 @@ export interface WriteView {
   /** Names of members that the service writes itself, so that the body need not hold them. */
   readonly stamped?: readonly string[];
   /** Values that the record has although their columns' rules refuse them: sent along unchanged, they may stay. */
-  readonly held?: JsonObject;
+  readonly tolerated?: JsonObject;
   /** For all bodies of a request together; without it, each has its own. */
   readonly guess?: Guess;
 }
@@ -117,7 +117,7 @@ function checkMembers(
       if (kept !== undefined) values.set(column, kept);
       else if (wouldLive(column, json, table, view)) report(name, ROOT_ALONE);
     } else if (column !== undefined && view.mayWrite(column)) {
-      const value = checkValue(column, json, report, view.held?.[name]);
+      const value = checkValue(column, json, report, view.tolerated?.[name]);
       if (value !== undefined) values.set(column, value);
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
@@ -185,7 +185,7 @@ function writableNames(table: Table, mayWrite: WriteView["mayWrite"]): string[] 
   return [...columns, ...relations].map(({ name }) => name);
 }
 
-function checkValue(column: Column, json: Json, report: Report, held?: Json): Stored | null | undefined {
+function checkValue(column: Column, json: Json, report: Report, tolerated?: Json): Stored | null | undefined {
   const { name, type, values } = column;
   if (column.readOnly) return report(name, "is read-only");
   if (json === null) return column.required ? report(name, "must not be null") : null;
@@ -195,7 +195,7 @@ function checkValue(column: Column, json: Json, report: Report, held?: Json): St
     const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
     return report(name, `must be ${expected}, not ${describeFor(column, json)}`);
   }
-  if (json === held) return stored;
+  if (json === tolerated) return stored;
   const broken = problemsOf(column, stored);
   for (const problem of broken) report(name, problem);
   return broken.length === 0 ? stored : undefined;

@@ -96,11 +96,11 @@ async function updateOne(
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
-  const held = await heldOf(deps, request);
+  const tolerated = await toleratedOf(deps, request);
   const { context, id, alternatives } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
-    const context = openWrite(deps, { ...wanted, stamp, held });
+    const context = openWrite(deps, { ...wanted, stamp, tolerated });
     const ways = alternativesFor(context, body, brought?.ownLinks);
     return { context, id: parseId(found, request.id), alternatives: ways };
   });
@@ -142,7 +142,7 @@ async function notAllowedFor(
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */
-async function heldOf(
+async function toleratedOf(
   { catalogs, hooksOf }: RecordDeps,
   { table: name, id, body }: Pick<UpdateRequest, "table" | "id" | "body">,
 ): Promise<JsonObject> {
@@ -150,7 +150,7 @@ async function heldOf(
   if (table === undefined) return {};
   const stored = idFrom(table, id);
   const hooks = hooksOf(table);
-  return stored === undefined ? {} : hooks.held(stored, hooks.prepare(body, "update"));
+  return stored === undefined ? {} : hooks.tolerated(stored, hooks.prepare(body, "update"));
 }
 
 /** The values of some members of a record, and the condition that it still has them. */
