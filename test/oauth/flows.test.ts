@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { decodeJwt } from "jose";
 import { apiOf, asAdmin } from "../support/api.js";
+import { loggedByNow } from "../support/process-facts.js";
 import { become, newPeople, PROVIDER_NAMES, type Profiles } from "./support/providers.js";
 import {
   CHAT,
@@ -82,6 +83,9 @@ describe("a root admin", () => {
     });
     return JSON.parse(answer.text).data[0].token;
   };
+  const tokens = () => system.mongo.db().collection("_api_tokens");
+  /** By which a token is stored. */
+  const hashed = (token: string) => ({ hash: createHash("sha256").update(token).digest("hex") });
   /** Of a call that is for root admins alone. */
   const statusWith = async ({ stack }: OAuthSystem, token: string): Promise<number> =>
     (await apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` }).get("/svc_user")).status;
@@ -124,15 +128,17 @@ describe("a root admin", () => {
     await makeRoot(system, traveller);
     expect(await statusWith(system, ofChat)).toBe(401);
     expect(await statusWith(system, ofApp)).toBe(200);
+    const stored = await tokens().findOne(hashed(ofChat));
+    expect(await loggedByNow(system.stack)).toContain(
+      `"tokenId":"${stored?._id}","origin":"${CHAT}","message":"an API token of a root admin is refused`,
+    );
   });
 
   it("is served by API tokens of earlier versions, which do not tell where they were made", async () => {
     await signInOnChat(traveller, "google");
     await signInOnApp(traveller, system.stack, "google");
     const token = await makeToken(traveller, CHAT, "/portal");
-    const hash = createHash("sha256").update(token).digest("hex");
-    const tokens = system.mongo.db().collection("_api_tokens");
-    await tokens.updateOne({ hash }, { $unset: { provider: 1, origin: 1 } });
+    await tokens().updateOne(hashed(token), { $unset: { provider: 1, origin: 1 } });
     await makeRoot(system, traveller);
     expect(await statusWith(system, token)).toBe(200);
   });

@@ -1,5 +1,6 @@
 // Which API tokens are good and what their users may be, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
 import { agingCache } from "../aging-cache.js";
 import { type ApiToken, hashOfApiToken } from "./api-token.js";
 import { isForRoot, type RootOrigin } from "./session.js";
@@ -10,6 +11,9 @@ const MAX_AGE_MS = 5_000;
 const MAX_TOKENS = 10_000;
 /** "Last used" is written at most this often for each token. */
 const LAST_USED_EVERY_MS = 60_000;
+
+const ROOT_ELSEWHERE =
+  "an API token of a root admin is refused: it was made in a session by a provider on another origin than APP_URL";
 
 /** A valid token, and what its user may do at present. */
 export interface LiveApiToken {
@@ -26,6 +30,7 @@ export interface ApiTokenCacheDeps {
   readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
   readonly rootOrigin: RootOrigin;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
 }
 
 export interface ApiTokenCache {
@@ -66,13 +71,18 @@ export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
 }
 
 async function load(
-  { apiTokens, users, rootOrigin, clock }: ApiTokenCacheDeps,
+  { apiTokens, users, rootOrigin, clock, logger }: ApiTokenCacheDeps,
   hash: string,
 ): Promise<LiveApiToken | undefined> {
   const token = await apiTokens.findByHash(hash);
   if (token === undefined) return undefined;
   const user = await users.findActive(token.userId);
-  if (user === undefined || (user.isRootAdmin && !isForRoot(token, rootOrigin))) return undefined;
+  if (user === undefined) return undefined;
+  if (user.isRootAdmin && !isForRoot(token, rootOrigin)) {
+    // Its owner is told no more than of any bad token, and one that worked until APP_URL was changed stops without a word.
+    logger.warn({ tokenId: token.id, origin: token.origin }, ROOT_ELSEWHERE);
+    return undefined;
+  }
   const now = clock.now();
   const before = new Date(now.getTime() - LAST_USED_EVERY_MS);
   // No request fails because this note could not be written.

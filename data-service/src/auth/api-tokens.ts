@@ -103,11 +103,12 @@ function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt"
   return { name, expiresAt: expiresAt ?? null, readOnly };
 }
 
-function shown({ id, name, readOnly, createdAt, expiresAt, lastUsedAt }: ApiToken): JsonObject {
+function shown({ id, name, readOnly, origin, createdAt, expiresAt, lastUsedAt }: ApiToken): JsonObject {
   return {
     id,
     name,
     readOnly,
+    origin,
     createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? NEVER,
     lastUsedAt: lastUsedAt?.toISOString() ?? null,

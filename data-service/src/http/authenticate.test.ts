@@ -72,6 +72,7 @@ beforeAll(async () => {
     users,
     rootOrigin: null,
     clock,
+    logger,
   });
   const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
   const app = express();

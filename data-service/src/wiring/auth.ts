@@ -65,7 +65,7 @@ export async function makeAuth(
   );
   const tokenStore = { ...apiTokens, findByHash: noted(ofTokens.load, apiTokens.findByHash) };
   const apiTokenCache = counted(
-    makeApiTokenCache({ apiTokens: tokenStore, users, rootOrigin, clock }),
+    makeApiTokenCache({ apiTokens: tokenStore, users, rootOrigin, clock, logger }),
     ofTokens,
   );
   const hasher = makePasswordHasher();

@@ -13,7 +13,7 @@ export function isServed(origin: string | undefined, pageOrigins: readonly strin
 /** The same for an Authorization header. Whether its token is genuine is the data service's to say. */
 export function isServedBearer(authorization: string, pageOrigins: readonly string[]): boolean {
   const token = bearerToken(authorization);
-  // Only a JWT has dots: API tokens, which belong to no page, cost no attempt to decode them.
+  // Only a JWT has dots: API tokens, which outlive their session and so its page, cost no attempt to decode them.
   const claims = token?.includes(".") === true ? readAccessClaims(token) : undefined;
   return isServed(claims?.origin, pageOrigins);
 }

@@ -59,8 +59,8 @@ describe("POST /auth/api-tokens", () => {
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
       name: "ci",
       readOnly: false,
+      origin: null,
       expiresAt: "never",
-
       createdAt: expect.any(String),
       lastUsedAt: null,
       token: expect.stringMatching(/^svc_pat_[\w-]{43}$/),

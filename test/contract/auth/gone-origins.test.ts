@@ -1,6 +1,6 @@
 // Contract 3.3 and security row A25: a session made for an origin whose pages are no longer served counts as none.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { apiOf } from "../../support/api.js";
+import { apiOf, asAdmin } from "../../support/api.js";
 import { inTurn, type Stack, startStack } from "../../support/stack.js";
 import { Browser, setCookies } from "./jar.js";
 
@@ -73,6 +73,18 @@ describe("the session of an origin that was taken out of ALLOWED_ORIGINS", () =>
     ]);
     const told = answers.map(({ status, body }) => [status, body.error?.code]);
     expect(told).toEqual(answers.map(() => [401, "INVALID_TOKEN"]));
+  });
+
+  it("leaves API tokens, which stay good until their owner, who is told where they were made, removes them", async () => {
+    const body = { name: "of a removed app", expiresAt: "never" };
+    const made = await Browser.with(stack, kept).post("/auth/api-tokens", body, { Origin: CHAT });
+    const [{ id, token }] = made.body.data;
+    const holder = apiOf(`${later.appUrl}/api`, { Authorization: `Bearer ${token}` });
+    expect((await holder.get("/me")).status).toBe(200);
+    const owner = await asAdmin(later);
+    expect((await owner.get("/auth/api-tokens")).body.data).toMatchObject([{ id, origin: CHAT }]);
+    expect((await owner.delete(`/auth/api-tokens/${id}`)).status).toBe(200);
+    expect((await holder.get("/me")).status).toBe(401);
   });
 
   it("is as it was where its pages are served", async () => {

@@ -33,11 +33,16 @@ const API_TOKEN: Readonly<Record<string, Part>> = {
   id: OBJECT_ID,
   name: TEXT,
   readOnly: FLAG,
+  origin: {
+    ...TEXT_OR_NULL,
+    description:
+      "That of the session it was made in; null where no browser asked, and from earlier versions.",
+  },
   createdAt: TIME,
   expiresAt: { ...TEXT, description: 'A time, or "never".' },
   lastUsedAt: TIME_OR_NULL,
 };
-const KEYS = ["id", "name", "readOnly", "createdAt", "expiresAt", "lastUsedAt"];
+const KEYS = ["id", "name", "readOnly", "origin", "createdAt", "expiresAt", "lastUsedAt"];
 const ID = inPath("id", TEXT, "The token's id.");
 
 export const AUTH_OPERATIONS: readonly Operation[] = [
