@@ -364,18 +364,20 @@ describe("B4 connecting a provider", () => {
     expect([answer.status, [...browser.cookies(system.stack.appUrl).keys()]]).toEqual([401, []]);
   });
 
-  it("with an API token is 403, as all that concerns the account itself, and 401 with one that is revoked", async () => {
+  it("with an API token is 403 whatever the body, as all that concerns the account itself, and 401 with one that is revoked", async () => {
     const ann = await signIn(api, { email, password });
     const made = await ann.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });
     const { id, token } = made.body.data[0];
     const flows = system.mongo.db().collection("_oauth_flows");
     const before = await flows.countDocuments();
     const bearer = { Authorization: `Bearer ${token}` };
-    const refused = await startLink(browser, "github", undefined, bearer);
-    expect([refused.status, json(refused).message]).toEqual([
-      403,
-      "An API token can't be used here; sign in instead.",
-    ]);
+    for (const body of [undefined, {}, { redirect: "https://evil.com/" }]) {
+      const refused = await startLink(browser, "github", body, bearer);
+      expect([refused.status, json(refused).message]).toEqual([
+        403,
+        "An API token can't be used here; sign in instead.",
+      ]);
+    }
     expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(200);
     const revoked = await startLink(browser, "github", undefined, bearer);
     expect([revoked.status, json(revoked).error.code]).toEqual([401, "INVALID_TOKEN"]);

@@ -1,6 +1,6 @@
 // Making, listing and revoking one's own API tokens (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
-import { badToken } from "@portico/shared/bearer-token";
+import { endedMeanwhile } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
@@ -60,7 +60,7 @@ export async function makeApiToken(
       ),
     ({ id }) => deps.apiTokens.removeOf(userId, id),
   );
-  if (token === undefined) throw badToken();
+  if (token === undefined) throw endedMeanwhile();
   const details = { tokenId: token.id, name: token.name, readOnly: String(token.readOnly) };
   await deps.audit.record({ event: "token.made", userId, details }, client);
   return { ...shown(token), token: text };

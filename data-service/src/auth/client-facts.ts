@@ -1,6 +1,6 @@
 // What a request says about the browser or program that made it.
 import { contextOf } from "@portico/shared/http-context";
-import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
+import { PAGE_ORIGINS_HEADER, readPageOrigins } from "@portico/shared/session-page";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
@@ -21,8 +21,8 @@ export function clientFacts(request: Request): ClientFacts {
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     address: request.ip ?? null,
     correlationId: contextOf(request).correlationId,
-    // This, too, can only narrow what the caller's own session is good for.
-    ...(pages === undefined ? {} : { pageOrigins: pages.split(",") }),
+    // This, too, can only narrow what the caller's own session is good for; and it lets other pages end one whose page is gone.
+    ...(pages === undefined ? {} : { pageOrigins: readPageOrigins(pages) }),
   };
 }
 

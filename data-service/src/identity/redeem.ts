@@ -82,8 +82,8 @@ async function openSession(
   const { redirect, identity } = code;
   const { provider } = identity;
   const { origin } = client;
-  const ended = await endedMeanwhile(deps, code, client);
-  if (ended !== undefined) return ended;
+  const calledOff = await refuseCalledOff(deps, code, client);
+  if (calledOff !== undefined) return calledOff;
   const found = await findUser(deps, { identity, origin });
   if (found.kind === "refused") return failed(deps, code, found.error, client);
   await recordFound(deps, found, provider, client);
@@ -105,8 +105,8 @@ async function openSession(
   return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
 }
 
-/** Whoever disconnects a provider, or deletes a user, ends the sign-ins that are under way. */
-async function endedMeanwhile(
+/** Whoever disconnects a provider, or deletes a user, calls off the sign-ins that are under way. */
+async function refuseCalledOff(
   deps: RedeemDeps,
   code: BridgeCode,
   client: ClientFacts,

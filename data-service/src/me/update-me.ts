@@ -1,6 +1,6 @@
 // PATCH /me: the user's own columns, and the password for whoever knows the current one (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
-import { badToken } from "@portico/shared/bearer-token";
+import { endedMeanwhile } from "@portico/shared/bearer-token";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
@@ -180,7 +180,7 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
  * become a place for guessing it.
  * @returns what the change relies on: that the stored hash is still the one that was checked
  */
-async function provePassword(
+export async function provePassword(
   deps: UpdateMeDeps,
   { userId, by }: SignedIn,
   table: Table,
@@ -191,7 +191,7 @@ async function provePassword(
     throw new AppError("FORBIDDEN", "An API token can't change the password; sign in instead.");
   }
   const user = await deps.users.findById(userId);
-  if (user === undefined) throw badToken();
+  if (user === undefined) throw endedMeanwhile();
   const hash = user.passwordHash;
   if (hash === null) throw nothingToProve();
   const attempt = await deps.throttle.admitSignIn(user.email, client.address);

@@ -16,7 +16,7 @@ import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 import type { ReturnTarget } from "./return-target.js";
 
 export interface LinkDeps extends BeginDeps, LoadSessionDeps {
-  readonly authClient: Pick<AuthClient, "requireValid">;
+  readonly authClient: Pick<AuthClient, "requireSession">;
 }
 
 const MAX_BYTES = 16 * 1024;
@@ -53,14 +53,17 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
   ];
 }
 
-/** @throws AppError 401 for a caller who is nobody, FORBIDDEN for a page of another origin than the session's */
+/**
+ * @throws AppError 401 for a caller who is nobody, FORBIDDEN for an API token, and for a page of another origin than the
+ * session's
+ */
 async function requireLinker(deps: LinkDeps, request: Request, response: Response): Promise<Linker> {
   const received = receivedFrom(request);
   const renewal = renewalFor("json", received.headers);
   const session = await loadSession(deps, credentialsOf(request), renewal, received, response);
   const prove = async (who: Session): Promise<Linker> => {
     const accessToken = accessTokenOf(who, request);
-    await deps.authClient.requireValid(accessToken, received.caller);
+    await deps.authClient.requireSession(accessToken, received.caller);
     return { session: who, accessToken };
   };
   return prove(session).catch(async (error: unknown) => {

@@ -1,7 +1,7 @@
 // The header set of an upstream request: those of the client's that are on an allow list, then our own. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { isQueryByPost } from "@portico/shared/method-override";
-import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
+import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
 
 /** What the gateway itself states about a request. */
 export interface OwnHeaders {
@@ -56,7 +56,8 @@ export function upstreamRequestHeaders(
   passed["x-forwarded-host"] = own.publicHost;
   passed["x-forwarded-proto"] = own.publicProtocol;
   if (own.clientAddress !== undefined) passed["x-forwarded-for"] = own.clientAddress;
-  if (own.pageOrigins !== undefined) passed[PAGE_ORIGINS_HEADER.toLowerCase()] = own.pageOrigins.join(",");
+  if (own.pageOrigins !== undefined)
+    passed[PAGE_ORIGINS_HEADER.toLowerCase()] = writePageOrigins(own.pageOrigins);
   if (own.authorization !== undefined) passed.authorization = own.authorization;
   return passed;
 }

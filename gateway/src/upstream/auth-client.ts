@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
-import { PAGE_ORIGINS_HEADER } from "@portico/shared/session-page";
+import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { readTokenPair } from "./token-pair.js";
 import { readUpstreamError } from "./upstream-error.js";
@@ -42,11 +42,11 @@ export interface AuthClient {
    */
   logOut(session: SessionName, page: string | undefined, caller: Caller): Promise<void>;
   /**
-   * For a call of the gateway's own that depends on who asks. Only the data service can tell; asking for the user is the least
-   * that it answers nobody else.
-   * @throws AppError INVALID_TOKEN or TOKEN_EXPIRED for a token that is not, or no longer, good
+   * For a call of the gateway's own that is for sessions alone. Only the data service can tell; asking for the user's providers
+   * is the least that it answers nobody else.
+   * @throws AppError INVALID_TOKEN or TOKEN_EXPIRED for a token that is not, or no longer, good, FORBIDDEN for an API token
    */
-  requireValid(token: string, caller: Caller): Promise<void>;
+  requireSession(token: string, caller: Caller): Promise<void>;
   isReady(): Promise<boolean>;
 }
 
@@ -109,11 +109,12 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
       if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
-      if (!namesNoSession(refusal, session)) throw refusal;
+      // Where a cookie's token is no longer good, there is nothing to end.
+      if ("authorization" in session || !isAboutToken(refusal)) throw refusal;
     },
-    async requireValid(token, caller) {
+    async requireSession(token, caller) {
       const headers = { ...callerHeaders(caller), Authorization: `Bearer ${token}` };
-      const url = `${settings.dataServiceUrl}/me?fields=id`;
+      const url = `${settings.dataServiceUrl}/me/oauth-accounts`;
       const answer = await call(settings.fetch, url, settings.timeoutMs, { headers });
       if (answer.status !== 200 || bodyOf(answer).statusCode !== 200) throw refusalOf(answer);
     },
@@ -132,13 +133,6 @@ function nameSession(session: SessionName): { body: unknown; headers: Record<str
   return { body: {}, headers: { Authorization: authorization } };
 }
 
-/** Whether a log-out was refused because there is nothing to end. An API token has no session; a refresh token always has. */
-function namesNoSession(refusal: AppError, session: SessionName): boolean {
-  if (refusal.code === "VALIDATION_ERROR") return true;
-  if (refusal.code === "FORBIDDEN") return !("refreshToken" in session);
-  return !("authorization" in session) && isAboutToken(refusal);
-}
-
 /** Names the web origin for which the tokens are kept in cookies. */
 function pageHeader(origin: string | undefined): Record<string, string> {
   return origin === undefined ? {} : { "X-Portico-Origin": origin };
@@ -146,7 +140,7 @@ function pageHeader(origin: string | undefined): Record<string, string> {
 
 /** Says for which origins a session must have been made to count here. */
 export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string, string> {
-  return { [PAGE_ORIGINS_HEADER]: pageOrigins.join(",") };
+  return { [PAGE_ORIGINS_HEADER]: writePageOrigins(pageOrigins) };
 }
 
 export function callerHeaders(caller: Caller): Record<string, string> {
