@@ -49,7 +49,8 @@ describe("an e-mail address", () => {
 
   it.each([
     ["in Persian", "نامه\u200cای@نامه\u200cای.com"],
-    ["after a sign of an Indic script", "a@\u0915\u094d\u200d\u0937.example"],
+    ["after a virama", "a@\u0915\u094d\u200d\u0937.example"],
+    ["after a virama at the end", "a@\u0915\u094d\u200d.example"],
   ])("may have a joiner where it shows: %s", (_name, text) => expect(isEmailAddress(text)).toBe(true));
 
   it.each([
@@ -72,6 +73,10 @@ describe("an e-mail address", () => {
     ["a soft hyphen", "\u00ad"],
     ["a zero-width space", "\u200b"],
     ["a joiner between Latin letters", "\u200d"],
+    ["a joiner after an accent", "x\u0301\u200d"],
+    ["a joiner after a vowel sign", "\u0915\u093e\u200c"],
+    ["a joiner after an Arabic letter and before a Latin one", "\u0646\u200c"],
+    ["two joiners between Arabic letters", "\u0646\u200c\u200c\u0646"],
     ["a mark of direction", "\u061c"],
     ["an embedding of direction", "\u202e"],
     ["an isolate of direction", "\u2066"],
@@ -83,5 +88,17 @@ describe("an e-mail address", () => {
   ])("is none with %s in it, which nobody sees", (_name, unseen) => {
     for (const text of [`a${unseen}b@z.example`, `ab@z${unseen}z.example`])
       expect(isEmailAddress(text)).toBe(false);
+  });
+
+  it("is none with a joiner at the end of a part, where no letter follows that would look different", () => {
+    const word = "\u0646\u0646";
+    for (const joiner of ["\u200c", "\u200d"]) {
+      for (const text of [
+        `${word}${joiner}@${word}.com`,
+        `${word}@${word}${joiner}.com`,
+        `a@b.${word}${joiner}`,
+      ])
+        expect(isEmailAddress(text)).toBe(false);
+    }
   });
 });

@@ -16,12 +16,23 @@ export function normalizeEmail(text: string): string {
   return trimmed.length > MAX_COMPOSED ? trimmed : trimmed.toLowerCase().normalize("NFC");
 }
 
+const JOINER = String.raw`[\u200c\u200d]`;
+const ARABIC = String.raw`\p{Script=Arabic}`;
+/** The signs of Indic scripts, from Devanagari to Sinhala, that take the vowel from a letter and bind it to the next. */
+const VIRAMA = String.raw`\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca`;
 /**
- * Characters that nobody sees, by which two addresses could look alike. The two joiners are seen in Persian and after the signs
- * of Indic scripts, by how the letters around them look.
+ * Characters that nobody sees, by which two addresses could look alike. The two joiners are seen between Arabic letters and after
+ * a virama, by how the letters around them look (RFC 5892, appendix A).
  */
-const UNSEEN =
-  /[\p{Cc}\p{Cs}]|(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|(?<![\p{M}\p{Script=Arabic}])[\u200c\u200d]/u;
+const UNSEEN = new RegExp(
+  [
+    String.raw`[\p{Cc}\p{Cs}]`,
+    String.raw`(?!${JOINER})\p{Default_Ignorable_Code_Point}`,
+    `(?<![${ARABIC}${VIRAMA}])${JOINER}`,
+    `(?<=${ARABIC})${JOINER}(?!${ARABIC})`,
+  ].join("|"),
+  "u",
+);
 /** One label of a domain, in any script: the mail server knows whether it exists. */
 const LABEL = String.raw`(?!-)[^\s@.]+(?<!-)`;
 const ADDRESS = new RegExp(String.raw`^[^\s@"(),:;<>[\]\\]{1,64}@${LABEL}(?:\.${LABEL})*$`, "u");

@@ -89,6 +89,25 @@ describe("the documents of a deleted table", () => {
     expect(await titles()).toEqual([]);
   });
 
+  it("stay where it came back, and is deleted again while that is swept", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    await (await undoChange(deps(), id)).done;
+    await age(id);
+    const { changes, ...rest } = deps();
+    let again: Promise<unknown> | undefined;
+    const othersOf: typeof changes.othersOf = async (change) => {
+      const others = await changes.othersOf(change);
+      again ??= remove(id);
+      await again;
+      return others;
+    };
+    await makeSweeper({ ...rest, changes: { ...changes, othersOf } })();
+    await (await undoChange(deps(), id)).done;
+    expect(await titles()).toEqual(["ours"]);
+  });
+
   it("stay for another deleted one that shows them and can come back", async () => {
     const id = await createTable(deps(), { name: "books", columns });
     await db.collection("books").insertOne({ title: "ours" });

@@ -33,10 +33,11 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
  * change that was undone, that is what did not come back, and has not been taken anew since.
  */
 async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
-  const others = await deps.changes.othersOf(change);
   for (const table of change.before) {
-    // As they are now: sweeping what came before may have taken long.
+    // As they are now: sweeping what came before may have taken long. And the definitions first: a change is noted before it is
+    // published, so one that took something out of these is among the others; read the other way round, it could be missed.
     const definitions = await deps.catalogStore.load();
+    const others = await deps.changes.othersOf(change);
     const current = definitions.find(({ id }) => id === table.id);
     const isRemoved = ({ removed }: TableChange): boolean => removed.includes(table.id);
     if (current === undefined && isRemoved(change)) {
