@@ -1,8 +1,8 @@
 // Entries of the journal -> which events they are to a caller, by rules and filter.
 import type { Table } from "../catalog/catalog.js";
 import { type Entry, isCut } from "../journal/entry.js";
-import { type Condition, possibly, surely } from "../query/bounds.js";
-import { fieldsOf } from "../query/fields-of.js";
+import { possibly, surely } from "../query/bounds.js";
+import { type Condition, fieldsOf } from "../query/conditions.js";
 import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { type Asked, type Former, judgeDoubtful, type Satisfied } from "./judge-doubtful.js";

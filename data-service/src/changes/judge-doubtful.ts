@@ -6,7 +6,8 @@ import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
-import { type Condition, conditionsOnRelated, possibly, surely } from "../query/bounds.js";
+import { possibly, surely } from "../query/bounds.js";
+import { type Condition, conditionsIn } from "../query/conditions.js";
 import { isOnRelated, type Relational } from "../query/lower/condition.js";
 import type { Document } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
@@ -39,7 +40,7 @@ export async function judgeDoubtful(
   { table, node: { rule, filter } }: Asked,
   formers: readonly Former[],
 ): Promise<ReadonlyMap<Document, Satisfied>> {
-  const conditions = [rule, filter].flatMap(conditionsOnRelated);
+  const conditions = [rule, filter].flatMap(conditionsIn).filter(isOnRelated);
   if (formers.length === 0 || conditions.length === 0) return new Map();
   const lost = await lostConditions(deps, conditions, formers);
   const judged = new Map<Document, Satisfied>();

@@ -1,11 +1,8 @@
 // What is known of a predicate where nobody knows what some of its conditions come to, such as those on related records that
 // are gone: whether it is surely true, and whether it could be. Pure.
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
+import type { Condition } from "./conditions.js";
 import { conjunction, disjunction, negation } from "./logic.js";
-import { isOnRelated, type Relational } from "./lower/condition.js";
-
-/** What a predicate asks of a record: all that is no combination and no constant. */
-export type Condition = Relational | Extract<AuthorizedPredicate, { kind: "test" | "keys" | "candidates" }>;
 
 type IsUnknown = (condition: Condition) => boolean;
 
@@ -17,22 +14,6 @@ export function surely(predicate: AuthorizedPredicate, isUnknown: IsUnknown): Au
 /** True of the records of which the predicate is true for something that those conditions could come to. */
 export function possibly(predicate: AuthorizedPredicate, isUnknown: IsUnknown): AuthorizedPredicate {
   return bound(predicate, isUnknown, ALWAYS);
-}
-
-/** The conditions on what a record is related to. */
-export function conditionsOnRelated(predicate: AuthorizedPredicate): Relational[] {
-  switch (predicate.kind) {
-    case "and":
-    case "or":
-      return predicate.of.flatMap(conditionsOnRelated);
-    case "not":
-      return conditionsOnRelated(predicate.of);
-    case "related":
-    case "exists":
-      return isOnRelated(predicate) ? [predicate] : [];
-    default:
-      return [];
-  }
 }
 
 /** @param unknown what unknown conditions are taken for; inside a negation it is the opposite that gives the same bound */

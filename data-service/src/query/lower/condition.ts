@@ -6,6 +6,7 @@
 import { BSONRegExp } from "bson";
 import type { Column } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test, Tested } from "../ast.js";
+import { type Condition, conditionsIn } from "../conditions.js";
 import {
   allOf,
   anyOf,
@@ -63,22 +64,19 @@ export function conjunctsOf(predicate: AuthorizedPredicate): readonly Authorized
 
 /** Does lowering the predicate need a join? */
 export function isRelational(predicate: AuthorizedPredicate): boolean {
-  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.some(isRelational);
-  if (predicate.kind === "not") return isRelational(predicate.of);
-  return isOnRelated(predicate);
+  return conditionsIn(predicate).some(isOnRelated);
 }
 
 /** Is it a condition on what a record is related to, and not decided by its own links? */
-export function isOnRelated(predicate: AuthorizedPredicate): predicate is Relational {
-  return (predicate.kind === "related" || predicate.kind === "exists") && !isAboutKey(predicate);
+export function isOnRelated(condition: Condition): condition is Relational {
+  return (condition.kind === "related" || condition.kind === "exists") && !isAboutKey(condition);
 }
 
 /** Does the predicate hold keys or values that were looked up for it? */
 export function holdsKeys(predicate: AuthorizedPredicate): boolean {
-  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.some(holdsKeys);
-  if (predicate.kind === "not") return holdsKeys(predicate.of);
-  if (predicate.kind === "related") return holdsKeys(predicate.where);
-  return predicate.kind === "keys" || predicate.kind === "candidates";
+  return conditionsIn(predicate).some((each) =>
+    each.kind === "related" ? holdsKeys(each.where) : each.kind === "keys" || each.kind === "candidates",
+  );
 }
 
 function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): Lowered {

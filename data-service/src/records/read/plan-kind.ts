@@ -1,5 +1,5 @@
 // Which way the planner chose for a list, in one word: for metrics.
-import type { AuthorizedPredicate } from "../../query/ast.js";
+import { conditionsIn } from "../../query/conditions.js";
 import { isRelational } from "../../query/lower/condition.js";
 import type { Plan } from "./plan-read.js";
 
@@ -21,12 +21,7 @@ export function planKind({ ranking, query }: Plan): PlanKind {
   if (ranking.kind === "all") return "grouped";
   const { filter } = query.root;
   if (isRelational(filter)) return "join";
-  if (holds(filter, "keys")) return "keys";
-  return holds(filter, "candidates") ? "search" : "plain";
-}
-
-function holds(predicate: AuthorizedPredicate, kind: "keys" | "candidates"): boolean {
-  if (predicate.kind === "and" || predicate.kind === "or")
-    return predicate.of.some((each) => holds(each, kind));
-  return predicate.kind === "not" ? holds(predicate.of, kind) : predicate.kind === kind;
+  const kinds = conditionsIn(filter).map(({ kind }) => kind);
+  if (kinds.includes("keys")) return "keys";
+  return kinds.includes("candidates") ? "search" : "plain";
 }
