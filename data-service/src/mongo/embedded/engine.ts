@@ -7,6 +7,7 @@ import { Worker } from "node:worker_threads";
 import { makeFolder } from "@portico/shared/make-folder";
 import { requireRoomToOpen } from "./disk-room.js";
 import { EngineError } from "./engine-error.js";
+import { setParameters } from "./engine-parameters.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
 import { decideLibrary, preparePatchedLibraries, runningSystem } from "./glibc.js";
@@ -38,9 +39,20 @@ export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEng
   await removeStaleSockets(sockets, Date.now());
   const worker = startWorker({ directory: path }, { ...library, TMPDIR: sockets });
   const first = await nextMessage(worker);
-  if (first.type === "open") return { uri: first.uri, close: closeOnce(worker) };
+  if (first.type === "open") return served(path, { uri: first.uri, close: closeOnce(worker) });
   await worker.terminate();
   throw first.type === "open-failed" ? openFailure(path, first.reason) : loadFailure(first);
+}
+
+/** The engine with its parameters, or none: one that has others would fail at some queries. */
+async function served(path: string, engine: EmbeddedEngine): Promise<EmbeddedEngine> {
+  try {
+    await setParameters(engine.uri);
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw openFailure(path, String(error));
+  }
 }
 
 /**
