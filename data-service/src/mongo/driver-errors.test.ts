@@ -7,6 +7,7 @@ import {
   MongoError,
   MongoNetworkError,
   MongoServerError,
+  MongoWriteConcernError,
 } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
@@ -84,6 +85,10 @@ describe("a duplicate", () => {
   });
 });
 
+/** What became of several writes, which the set has confirmed, or not. */
+const resultWith = (concern?: object) =>
+  ({ getWriteConcernError: () => concern }) as unknown as BulkWriteResult;
+
 describe("other failures", () => {
   it.each([
     [50, "QUERY_TIMEOUT"],
@@ -126,11 +131,35 @@ describe("other failures", () => {
     expect([isUnanswered(error), isUnanswered(refusal)]).toEqual([true, true]);
   });
 
+  it.each([6, 7, 89, 91, 133, 134, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436])(
+    "of a server that is away (code %i) are 503 with Retry-After, and nobody knows what became of a write",
+    (code) => {
+      const error = new MongoServerError({ message: "x", code });
+      expect(asRefusal(error)).toMatchObject({
+        code: "SERVICE_UNAVAILABLE",
+        headers: { "Retry-After": "2" },
+      });
+      expect(isUnanswered(error)).toBe(true);
+    },
+  );
+
+  it.each([64, 100, 11_601])(
+    "of a write that was made and not confirmed are 503, whatever the code (%i)",
+    (code) => {
+      const single = new MongoWriteConcernError({ ok: 1, writeConcernError: { code, errmsg: "x" } });
+      const bulk = new MongoBulkWriteError({ message: "x", code }, resultWith({ code }));
+      for (const error of [single, bulk]) {
+        expect(asRefusal(error)).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+        expect([isUnanswered(error), isUnanswered(asRefusal(error))]).toEqual([true, true]);
+      }
+    },
+  );
+
   it("of several writes are those of a validator only where all of them are", () => {
     const refused = { message: "Document failed validation", code: 121 };
     const bulk = (writeErrors: object[], concern?: object) => {
-      const result = { getWriteConcernError: () => concern } as unknown as BulkWriteResult;
-      return Object.assign(new MongoBulkWriteError(new MongoServerError(refused), result), { writeErrors });
+      const bulkError = new MongoBulkWriteError(new MongoServerError(refused), resultWith(concern));
+      return Object.assign(bulkError, { writeErrors });
     };
     expect(isAgainstValidator(new MongoServerError(refused))).toBe(true);
     expect(isAgainstValidator(bulk([refused, refused]))).toBe(true);

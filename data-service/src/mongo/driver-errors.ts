@@ -8,6 +8,7 @@ import {
   MongoNetworkError,
   MongoServerError,
   MongoSystemError,
+  MongoWriteConcernError,
 } from "mongodb";
 import { memberIn, type Table } from "../catalog/catalog.js";
 import { keyName } from "../catalog/index-names.js";
@@ -22,10 +23,11 @@ const VALIDATION_FAILED = 121;
 /** An index is not begun with less than 500 MB free. */
 const OUT_OF_DISK_SPACE = 14_031;
 /**
- * The server is going away or has lost its role: shutting down, stepping down, host unreachable. Or other members of its set
- * have not confirmed a write in time (64).
+ * The server is going away or has lost its role: shutting down, stepping down, host unreachable. Or others have not answered it
+ * in time: members of its set (64, 134, 262), a shard without a primary, as a router says (133), or the network (9001). None of
+ * them is what `maxTimeMS` ends with (50).
  */
-const AWAY = [6, 7, 64, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
+const AWAY = [6, 7, 64, 89, 91, 133, 134, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436];
 /** The server has ended a read by itself: its index or cursor is gone, or the server has too much to do. */
 const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, is more than the server can hold at once. */
@@ -66,6 +68,12 @@ export function isAway(code: unknown): boolean {
   return typeof code === "number" && AWAY.includes(code);
 }
 
+/** Is it written, but not by enough members of the set, so that it may be lost? They may have any reason, so any code. */
+export function isUnconfirmed(error: unknown): boolean {
+  if (error instanceof MongoBulkWriteError) return error.result.getWriteConcernError() !== undefined;
+  return error instanceof MongoWriteConcernError;
+}
+
 /** Has the server ended a read by itself, so that asking again at once may help? */
 export function isInterrupted(error: unknown): boolean {
   return (
@@ -84,7 +92,8 @@ export function isLost(error: unknown): boolean {
  */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof Away) return true;
-  return isUnreachable(error) || (error instanceof MongoServerError && isAway(error.code));
+  if (isUnreachable(error) || isUnconfirmed(error)) return true;
+  return error instanceof MongoServerError && isAway(error.code);
 }
 
 /** The refusal while the database is away. */
@@ -124,8 +133,8 @@ function interrupted(cause: unknown): AppError {
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
   if (error.code === VALIDATION_FAILED) return againstValidator(error, table);
+  if (isAway(error.code) || isUnconfirmed(error)) return away(error);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
-  if (isAway(error.code)) return away(error);
   if (isInterrupted(error)) return interrupted(error);
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
@@ -181,8 +190,7 @@ export function isAgainstValidator(error: unknown): boolean {
   if (!(error instanceof MongoServerError) || error.code !== VALIDATION_FAILED) return false;
   if (!(error instanceof MongoBulkWriteError)) return true;
   const writeErrors = [error.writeErrors].flat();
-  const isKept = error.result.getWriteConcernError() === undefined;
-  return isKept && writeErrors.every(({ code }) => code === VALIDATION_FAILED);
+  return !isUnconfirmed(error) && writeErrors.every(({ code }) => code === VALIDATION_FAILED);
 }
 
 const MEBIBYTE = 1024 * 1024;

@@ -6,7 +6,7 @@ import {
   MongoError,
   MongoInvalidArgumentError,
 } from "mongodb";
-import { away, isAway } from "./driver-errors.js";
+import { away, isAway, isUnconfirmed } from "./driver-errors.js";
 
 /** What became of it. */
 export interface UnorderedOutcome {
@@ -40,7 +40,7 @@ export async function unordered(
     // A router that has lost a shard says so in the place of each document.
     if (errors.some(({ code }) => isAway(code))) throw away(error);
     // Those that were not refused are written, but may be lost.
-    if (error.result.getWriteConcernError() !== undefined) throw away(error);
+    if (isUnconfirmed(error)) throw away(error);
     return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
   }
 }
