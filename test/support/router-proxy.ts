@@ -9,8 +9,11 @@ export interface RouterProxy {
   readonly port: number;
   /** Every `shardCollection` so far. */
   readonly sharded: readonly Document[];
-  /** What `shardCollection` is answered from now on; done, if nothing is said. */
-  answer(document: Document): void;
+  /**
+   * What a command is answered from now on. If nothing is said, `shardCollection` is answered that it is done, and any other
+   * by the engine.
+   */
+  answer(document: Document | undefined, command?: string): void;
   close(): Promise<void>;
 }
 
@@ -26,7 +29,7 @@ export async function startRouterProxy(
   claims: Document = { msg: "isdbgrid" },
 ): Promise<RouterProxy> {
   const sharded: Document[] = [];
-  let answer: Document = { ok: 1 };
+  const answers = new Map<string, Document>();
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target);
@@ -40,9 +43,11 @@ export async function startRouterProxy(
     }
     eachMessage(client, (message) => {
       const document = documentOf(message);
-      if (document?.shardCollection === undefined) return void upstream.write(message);
-      sharded.push(document);
-      client.write(replyTo(message, answer));
+      const [command = ""] = Object.keys(document ?? {});
+      if (document !== undefined && command === "shardCollection") sharded.push(document);
+      const answer = answers.get(command) ?? (command === "shardCollection" ? { ok: 1 } : undefined);
+      if (answer === undefined) upstream.write(message);
+      else client.write(replyTo(message, answer));
     });
     eachMessage(upstream, (message) => client.write(claiming(claims, message)));
   });
@@ -51,8 +56,9 @@ export async function startRouterProxy(
   return {
     port: (server.address() as AddressInfo).port,
     sharded,
-    answer: (document) => {
-      answer = document;
+    answer: (document, command = "shardCollection") => {
+      if (document === undefined) answers.delete(command);
+      else answers.set(command, document);
     },
     async close() {
       const closed = once(server, "close");

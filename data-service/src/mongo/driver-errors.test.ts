@@ -92,6 +92,7 @@ const resultWith = (concern?: object) =>
 describe("other failures", () => {
   it.each([
     [50, "QUERY_TIMEOUT"],
+    [61, "CONFLICT"],
     [121, "CONFLICT"],
     ...[43, 175, 237, 365].map((code): [number, string] => [code, "SERVICE_UNAVAILABLE"]),
     [10_334, "BAD_REQUEST"],

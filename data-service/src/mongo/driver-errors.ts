@@ -20,6 +20,8 @@ const TIME_LIMIT = 50;
 const TYPE_MISMATCH = 14;
 /** The collection has a validator, given to it by another program. */
 const VALIDATION_FAILED = 121;
+/** A router of an old MongoDB that changes a single document only where it is told the whole key by which they are sharded. */
+const SHARD_KEY_NOT_FOUND = 61;
 /** An index is not begun with less than 500 MB free. */
 const OUT_OF_DISK_SPACE = 14_031;
 /**
@@ -133,6 +135,7 @@ function interrupted(cause: unknown): AppError {
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
   if (error.code === VALIDATION_FAILED) return againstValidator(error, table);
+  if (error.code === SHARD_KEY_NOT_FOUND) return shardedOtherwise(error);
   if (isAway(error.code) || isUnconfirmed(error)) return away(error);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
   if (isInterrupted(error)) return interrupted(error);
@@ -148,6 +151,12 @@ function tooDeep(cause: unknown): AppError {
   const message =
     "The query, with the rules for what it asks, goes through more relations than the database takes; ask for fewer levels.";
   return new AppError("BAD_REQUEST", { message, cause });
+}
+
+function shardedOtherwise(cause: unknown): AppError {
+  const message =
+    "The collection is sharded by another key than its ids, by which this MongoDB changes no single record.";
+  return new AppError("CONFLICT", { message, cause });
 }
 
 /** Other programs may store lists where a column has single values. */

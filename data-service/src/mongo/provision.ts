@@ -76,7 +76,7 @@ export interface Building {
 /**
  * Makes the missing indexes. An adopted collection has some of its own: those that do the same are used, and if one that
  * differs is in the way of ours, it stays, too. Ours have names of their own there.
- * @throws AppError 409 where MongoDB allows no more
+ * @throws AppError 409 where MongoDB allows no more, or none such
  */
 export async function ensureIndexes(
   db: Db,
@@ -97,14 +97,16 @@ export async function ensureIndexes(
     taken.add(name);
     return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
-  if (named.length > 0) await collection.createIndexes(named).catch((error) => refuseTooMany(error, table));
+  if (named.length > 0) await collection.createIndexes(named).catch((error) => refuseIndexes(error, table));
 }
 
-/** @throws AppError 409 where MongoDB allows no more, any other error as it is */
-function refuseTooMany(error: unknown, { collection }: IndexedTable): never {
-  const isFull = error instanceof MongoServerError && error.code === CANNOT_CREATE_INDEX;
-  if (!isFull || !/too many indexes/i.test(error.message)) throw error;
-  const message = `The collection "${collection}" has as many indexes as MongoDB allows; drop some of its indexes first.`;
+/** @throws AppError 409 where MongoDB allows no such index, any other error as it is */
+function refuseIndexes(error: unknown, { collection }: IndexedTable): never {
+  if (!(error instanceof MongoServerError) || error.code !== CANNOT_CREATE_INDEX) throw error;
+  // Such as a unique index of a collection that others have sharded by a key that is not in it.
+  const message = /too many indexes/i.test(error.message)
+    ? `The collection "${collection}" has as many indexes as MongoDB allows; drop some of its indexes first.`
+    : `MongoDB can't make an index of "${collection}": ${error.message}`;
   throw new AppError("CONFLICT", { message, cause: error });
 }
 

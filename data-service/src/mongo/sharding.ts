@@ -15,24 +15,32 @@ export async function isShardedCluster(db: Db): Promise<boolean> {
   return isMongos(await db.admin().command({ hello: 1 }));
 }
 
-/** False as well if the account may not ask: `shardCollection` itself refuses a collection that is spread already. */
-async function isSpread(db: Db, collection: string): Promise<boolean> {
+/**
+ * The fields by which a collection is spread; undefined if it is not, and as well if the account may not ask:
+ * `shardCollection` itself refuses a collection that is spread already.
+ */
+async function shardFields(db: Db, collection: string): Promise<readonly string[] | undefined> {
   const which = { _id: `${db.databaseName}.${collection}`, unsplittable: { $ne: true } };
   try {
-    return (await db.client.db("config").collection<{ _id: string }>("collections").findOne(which)) !== null;
+    const known = db.client.db("config").collection<{ _id: string; key: Document }>("collections");
+    const found = await known.findOne(which);
+    return found === null ? undefined : Object.keys(found.key);
   } catch (error) {
-    if (error instanceof MongoServerError && REFUSALS.includes(Number(error.code))) return false;
+    if (error instanceof MongoServerError && REFUSALS.includes(Number(error.code))) return undefined;
     throw error;
   }
 }
 
 /**
  * Spreads a collection over the shards by the hash of `_id`. Does nothing if there are no shards, or if the collection is
- * spread already, by whatever key.
- * @throws AppError 409 when MongoDB refuses, for instance because another program's index promises something unique
+ * spread by its ids already.
+ * @throws AppError 409 when MongoDB refuses, for instance because another program's index promises something unique, or when
+ * the collection is spread by another key
  */
 export async function shardById(db: Db, collection: string): Promise<void> {
-  if (!(await isShardedCluster(db)) || (await isSpread(db, collection))) return;
+  if (!(await isShardedCluster(db))) return;
+  const fields = await shardFields(db, collection);
+  if (fields !== undefined) return requireById(collection, fields);
   const key = { _id: "hashed" } as const;
   try {
     // `shardCollection` makes the index only for an empty collection.
@@ -48,4 +56,11 @@ export async function shardById(db: Db, collection: string): Promise<void> {
       cause: error,
     });
   }
+}
+
+function requireById(collection: string, fields: readonly string[]): void {
+  if (fields.join() === "_id") return;
+  throw new AppError("CONFLICT", {
+    message: `shardKey: "${collection}" is sharded by another key already (${fields.join(", ")}).`,
+  });
 }

@@ -9,7 +9,7 @@ import { shardById } from "./sharding.js";
 import type { RequireLock } from "./table-writes.js";
 
 export interface TableCollections {
-  /** Builds indexes for a change. @returns false for a duplicate @throws AppError 409 where MongoDB allows no more */
+  /** Builds indexes for a change. @returns false for a duplicate @throws AppError 409 where MongoDB allows none */
   build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
   /** Spreads the records over the shards, if there are any. */
   shard(table: Table): Promise<void>;

@@ -106,7 +106,7 @@ describe("a table with a shardKey", () => {
   it("is not made when MongoDB refuses to spread it, and the answer says why", async () => {
     router.answer({ ok: 0, code: 72, codeName: "InvalidOptions", errmsg: "can't shard this one" });
     const { status, body } = await admin.post("/svc_table", { name: "refused", shardKey: "id" });
-    router.answer({ ok: 1 });
+    router.answer(undefined);
     expect([status, body.message]).toEqual([
       409,
       `shardKey: MongoDB can't spread "refused": can't shard this one`,
@@ -133,15 +133,15 @@ describe("a table with a shardKey", () => {
     router.answer({ ok: 0, code: 72, codeName: "InvalidOptions", errmsg: "can't shard this one" });
     await stack.dataService.stop();
     await stack.restartDataService();
-    router.answer({ ok: 1 });
+    router.answer(undefined);
     expect((await admin.get("/spread", { fields: "a" })).body.data).toEqual([{ a: "x" }]);
   });
 
   it("is not asked to be spread again when the cluster says that it is", async () => {
     const client = await MongoClient.connect(stack.mongodbUrl);
-    const known = client.db("config").collection<{ _id: string }>("collections");
+    const known = client.db("config").collection<{ _id: string; key: object }>("collections");
     const _id = `${database}.later`;
-    await known.insertOne({ _id });
+    await known.insertOne({ _id, key: { _id: 1 } });
     spread();
     await stack.dataService.stop();
     await stack.restartDataService();
@@ -152,10 +152,45 @@ describe("a table with a shardKey", () => {
     expect(asked).not.toContainEqual(byId("later"));
   });
 
-  it("that is spread already, by whatever key, is left as it is", async () => {
+  it("that is spread by another key already is refused", async () => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const known = client.db("config").collection<{ _id: string; key: object }>("collections");
+    const _id = `${database}.by_others`;
+    await known.insertOne({ _id, key: { a: 1, _id: 1 } });
+    spread();
+    const { status, body } = await admin.post("/svc_table", { name: "by_others", shardKey: "id" });
+    await known.deleteOne({ _id });
+    await client.close();
+    const message = 'shardKey: "by_others" is sharded by another key already (a, _id).';
+    expect([status, body.message, spread()]).toEqual([409, message, []]);
+  });
+
+  it("that is spread already, by a key that the account may not ask for, is left as it is", async () => {
     router.answer({ ok: 0, code: 23, codeName: "AlreadyInitialized", errmsg: "sharded already" });
     const { status } = await admin.post("/svc_table", { name: "by_hand", shardKey: "id" });
-    router.answer({ ok: 1 });
+    router.answer(undefined);
     expect(status).toBe(201);
+  });
+});
+
+describe("a collection that others have sharded", () => {
+  it("is no table with something unique where MongoDB refuses it, and the answer says why", async () => {
+    const errmsg = "cannot create unique index over { a: 1 } with shard key pattern { b: 1 }";
+    router.answer({ ok: 0, code: 67, codeName: "CannotCreateIndex", errmsg }, "createIndexes");
+    const columns = [{ ...TEXT, unique: true }];
+    const { status, body } = await admin.post("/svc_table", { name: "others", columns });
+    router.answer(undefined, "createIndexes");
+    expect([status, body.message]).toEqual([409, `MongoDB can't make an index of "others": ${errmsg}`]);
+  });
+
+  it("refuses changes that an old MongoDB can't make by the id", async () => {
+    const made = await admin.post("/spread", { a: "y" });
+    const errmsg = "Query for sharded findAndModify must contain the shard key";
+    router.answer({ ok: 0, code: 61, codeName: "ShardKeyNotFound", errmsg }, "findAndModify");
+    const { status, body } = await admin.patch(`/spread/${made.body.data[0].id}`, { a: "z" });
+    router.answer(undefined, "findAndModify");
+    const message =
+      "The collection is sharded by another key than its ids, by which this MongoDB changes no single record.";
+    expect([status, body.message]).toEqual([409, message]);
   });
 });
