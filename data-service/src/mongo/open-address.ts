@@ -5,6 +5,7 @@ import { ConfigError } from "@portico/shared/env";
 import { openEmbeddedEngine } from "./embedded/engine.js";
 import { noteAddress, notedAddress } from "./embedded/engine-address.js";
 import { EngineError } from "./embedded/engine-error.js";
+import { listens } from "./embedded/engine-sockets.js";
 import { parseStoreAddress } from "./store-address.js";
 
 export interface OpenAddress {
@@ -47,7 +48,9 @@ export interface SharedAddress extends OpenAddress {
 }
 
 /**
- * The same for those who only read: if a service of this user has an embedded database open, it is read through that.
+ * The same for those who only read: if a service of this user has an embedded database open, it is read through that. Whatever
+ * an opening fails by, a full disk for one, is then no problem of those who only read. But it is tried first: the note in a
+ * copy of the folder leads to the original.
  * @throws ConfigError as `openAddress` does
  */
 export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
@@ -55,9 +58,9 @@ export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
   try {
     return { ...(await openAddress(mongodbUrl)), isShared: false };
   } catch (error) {
-    if (asked.kind === "server" || !(error instanceof EngineError && error.isInUse)) throw error;
+    if (asked.kind === "server" || !(error instanceof EngineError)) throw error;
     const url = await notedAddress(asked.directory);
-    if (url === undefined) throw error;
+    if (url === undefined || !(await listens(url))) throw error;
     return { url, database: asked.database, isShared: true, close: async () => {} };
   }
 }

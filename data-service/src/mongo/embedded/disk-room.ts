@@ -2,6 +2,7 @@
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "./engine-error.js";
+import { unlessGone } from "./file-error.js";
 
 const MEBIBYTE = 1024 * 1024;
 /** The next file of its journal, a checkpoint of its own tables, and what the first requests write. */
@@ -31,6 +32,6 @@ async function journalBytes(path: string): Promise<number> {
   const folder = join(path, "journal");
   // A new folder has none.
   const names = await readdir(folder).catch(() => []);
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
+  const files = await Promise.all(names.map((name) => stat(join(folder, name)).catch(unlessGone)));
+  return files.reduce((sum, file) => sum + (file?.size ?? 0), 0);
 }

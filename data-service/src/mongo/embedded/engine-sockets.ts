@@ -48,15 +48,25 @@ async function removeIfStale(path: string, now: number): Promise<void> {
   await rmdir(path);
 }
 
+/** Is there an engine at this address? A note that was made on a full disk is empty. */
+export async function listens(uri: string): Promise<boolean> {
+  return URL.canParse(uri) && (await problemOf(decodeURIComponent(new URL(uri).hostname))) === undefined;
+}
+
 /** True only for a socket nobody listens on, not for one that is missing or busy. */
-function refusesConnections(socketPath: string): Promise<boolean> {
+async function refusesConnections(socketPath: string): Promise<boolean> {
+  return (await problemOf(socketPath)) === "ECONNREFUSED";
+}
+
+/** Why a socket takes no connection; undefined when it takes one. */
+function problemOf(socketPath: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     socket.once("connect", () => {
       socket.destroy();
-      resolve(false);
+      resolve(undefined);
     });
-    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
   });
 }
 

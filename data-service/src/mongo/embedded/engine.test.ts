@@ -1,18 +1,17 @@
 // The embedded engine: keeps what it answered, dies with its process, explains why it can't open a folder.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { EngineError, openEmbeddedEngine } from "./engine.js";
+import { startProcess } from "./engine-fixture.js";
 import { chooseSocketFolder } from "./engine-sockets.js";
 
 const SOCKETS = new URL("./engine-sockets.js", import.meta.url).href;
-const PROGRAM = fileURLToPath(new URL("./engine-main.js", import.meta.url));
 
 let folder: string;
 beforeEach(async () => {
@@ -72,6 +71,13 @@ describe("openEmbeddedEngine", () => {
       /has an embedded engine open already/,
     );
     await engine.close();
+  });
+
+  it("does not mind files that are gone by the time it looks at them", async () => {
+    await mkdir(join(folder, "journal"));
+    // As those are listed, and not there.
+    for (const each of ["gone", "journal/gone"]) await symlink(join(folder, "nowhere"), join(folder, each));
+    expect(await write(folder, "first")).toEqual(["first"]);
   });
 
   it("says in one sentence that a path is no folder", async () => {
@@ -176,11 +182,4 @@ async function insert(uri: string, name: string): Promise<string[]> {
   } finally {
     await client.close();
   }
-}
-
-async function startProcess(directory: string): Promise<{ child: ChildProcess; uri: string }> {
-  const child = spawn(process.execPath, [PROGRAM, directory], { stdio: ["pipe", "pipe", "inherit"] });
-  const [line] = await once(createInterface(child.stdout), "line");
-  const { uri }: { uri: string } = JSON.parse(String(line));
-  return { child, uri };
 }

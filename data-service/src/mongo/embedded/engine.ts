@@ -10,6 +10,7 @@ import { EngineError } from "./engine-error.js";
 import { setParameters } from "./engine-parameters.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
+import { isFileError, unlessGone } from "./file-error.js";
 import { decideLibrary, preparePatchedLibraries, runningSystem } from "./glibc.js";
 
 export { EngineError } from "./engine-error.js";
@@ -85,7 +86,8 @@ async function prepareDirectory(path: string): Promise<void> {
     await makeFolder(path);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     const names = await readdir(path);
-    await Promise.all(names.map((name) => access(join(path, name), constants.R_OK | constants.W_OK)));
+    const mode = constants.R_OK | constants.W_OK;
+    await Promise.all(names.map((name) => access(join(path, name), mode).catch(unlessGone)));
   } catch (error) {
     if (!isFileError(error)) throw error;
     throw new EngineError(folderProblem(path, error.code), { remedy: OTHER_FOLDER, cause: error });
@@ -167,9 +169,4 @@ function loadFailure(message: EngineWorkerMessage): EngineError {
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").replace(/\.$/, "");
-}
-
-function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  // Not `instanceof Error`: a test runner's sandbox has an Error of its own.
-  return typeof error === "object" && error !== null && "syscall" in error;
 }
