@@ -47,9 +47,9 @@ async function* pieces(): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < BYTES.length; at += 10_000) yield BYTES.subarray(at, at + 10_000);
 }
 
-async function readAll(range = WHOLE): Promise<Buffer> {
+async function readAll(range = WHOLE, contents = content): Promise<Buffer> {
   const read: Uint8Array[] = [];
-  for await (const piece of content.read(key, range)) read.push(piece);
+  for await (const piece of contents.read(key, range)) read.push(piece);
   return Buffer.concat(read);
 }
 
@@ -103,6 +103,24 @@ describe("many downloads at once", () => {
     expect(all.every((each) => each.equals(BYTES))).toBe(true);
     expect(askedAtOnce).toBeGreaterThan(1);
     expect(askedAtOnce).toBeLessThanOrEqual(database.db.client.options.maxPoolSize / 3);
+  });
+
+  it("do not wait for each other where the address sets no limit to connections", async () => {
+    const unlimited = await openTestDatabase({ maxPoolSize: 0 });
+    const contents = makeGridFsContent(unlimited.db, false);
+    await contents.write(key, pieces());
+    let [busy, atOnce] = [0, 0];
+    unlimited.db.client.on("connectionCheckedOut", () => {
+      busy += 1;
+      atOnce = Math.max(atOnce, busy);
+    });
+    unlimited.db.client.on("connectionCheckedIn", () => {
+      busy -= 1;
+    });
+    const all = await Promise.all(Array.from({ length: 5 }, () => readAll(WHOLE, contents)));
+    await unlimited.close();
+    expect(all.every((each) => each.equals(BYTES))).toBe(true);
+    expect(atOnce).toBeGreaterThan(1);
   });
 
   it("that are given up while they wait leave nothing open and keep nobody from reading", async () => {

@@ -42,7 +42,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
     ? {}
     : { writeConcern: { w: 1, journal: false } };
   const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, writeConcern);
-  const turns = pLimit(Math.max(1, Math.floor(db.client.options.maxPoolSize * SHARE)));
+  const turns = pLimit(turnsOf(db.client.options.maxPoolSize));
   return {
     async write(key, bytes) {
       const files_id = idOf(key);
@@ -63,6 +63,11 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
       await chunks.deleteMany({ files_id: idOf(key) });
     },
   };
+}
+
+/** @param connections how many there may be; 0 is any number, as for the driver */
+function turnsOf(connections: number): number {
+  return connections === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(connections * SHARE));
 }
 
 /** Safe to repeat, even by several instances at once. */
