@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { connectStore, hasTransactions, isTooOld, promises } from "./connect.js";
+import { connectStore, isTooOld, promises } from "./connect.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
 const URL = process.env.MONGODB_URL ?? "";
@@ -70,18 +70,6 @@ describe("promises", () => {
     ["a sharded cluster", { msg: "isdbgrid" }, { w: "majority", wtimeoutMS: 15_000 }],
   ])("of %s", (_, hello, concern) => {
     expect(promises(hello).writeConcern).toEqual({ ...concern, journal: true });
-  });
-});
-
-describe("hasTransactions", () => {
-  it.each([
-    ["a standalone server", { logicalSessionTimeoutMinutes: 30 }, false],
-    ["the embedded engine", { isWritablePrimary: true }, false],
-    ["a replica set", { setName: "rs0", logicalSessionTimeoutMinutes: 30 }, true],
-    ["a sharded cluster", { msg: "isdbgrid", logicalSessionTimeoutMinutes: 30 }, true],
-    ["a replica set without sessions", { setName: "rs0" }, false],
-  ])("%s", (_, hello, expected) => {
-    expect(hasTransactions(hello)).toBe(expected);
   });
 });
 

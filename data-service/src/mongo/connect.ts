@@ -15,9 +15,7 @@ import { isMongos } from "./sharding.js";
 export interface Store {
   client: MongoClient;
   db: Db;
-  /** Learned from the server: a replica set or sharded cluster with sessions. The embedded engine has no transactions. */
-  transactions: boolean;
-  /** A replica set or a sharded cluster, not a server alone. */
+  /** Learned from the server: a replica set or a sharded cluster, not a server alone. */
   cluster: boolean;
   /** Does it answer, however much it has to do? */
   isReady(): Promise<boolean>;
@@ -76,10 +74,10 @@ async function connectDriver(
     if (isTooOld(hello)) throw tooOld(client);
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));
-    const [transactions, cluster] = [hasTransactions(hello), isCluster(hello)];
+    const cluster = isCluster(hello);
     const readiness = new Readiness(url, optionsFor(url, options));
     const close = async () => void (await Promise.all([readiness.close(), client.close()]));
-    return { client, db, transactions, cluster, isReady: () => readiness.ask(), close };
+    return { client, db, cluster, isReady: () => readiness.ask(), close };
   } catch (error) {
     await client.close();
     throw error instanceof ConfigError ? error : connectionProblem(client, error);
@@ -117,11 +115,6 @@ export function promises(hello: Document): DbOptions {
     // A token or a rule that was just changed must be seen by the next read.
     readPreference: "primary",
   };
-}
-
-/** Does the server that gave this answer to `hello` run transactions? */
-export function hasTransactions(hello: Document): boolean {
-  return isCluster(hello) && typeof hello.logicalSessionTimeoutMinutes === "number";
 }
 
 /** Does the server that gave this answer to `hello` lack what queries need? One that names no version does. */
