@@ -1,9 +1,12 @@
 // Environment -> frozen Config, or every problem at once. Nothing else in this service reads the environment.
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { resolve } from "node:path";
+import { type BodyLimits, readBodyLimits } from "@portico/shared/body-limits";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
+import { readLogLevel } from "@portico/shared/log-level";
+import { readSystemTablePrefix } from "@portico/shared/system-table-prefix";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
@@ -13,7 +16,7 @@ import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** The settings of the data service. Each field names its variable. */
-export interface Config extends OverloadLimits, AnswerLimits {
+export interface Config extends OverloadLimits, AnswerLimits, BodyLimits {
   /** NODE_ENV is `production`: secrets must be given, demo content is refused. */
   readonly production: boolean;
   /** APP_URL, as an origin: the issuer of access tokens. */
@@ -58,12 +61,8 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly changesHeartbeatMs: number;
   /** CHANGES_STALL_MS: how long a stream waits for a client that does not read; tests shorten it. */
   readonly changesStallMs: number;
-  /** BODY_MAX_BYTES */
-  readonly bodyMaxBytes: number;
   /** IMPORT_MAX_BYTES: how large an imported file may be. */
   readonly importMaxBytes: number;
-  /** UPLOAD_MAX_BYTES: of one file. */
-  readonly uploadMaxBytes: number;
   /**
    * DISK_RESERVE_BYTES: how much of the disk under an embedded database must stay free, or writes are refused. 0 = no check.
    */
@@ -96,7 +95,6 @@ export interface Config extends OverloadLimits, AnswerLimits {
 
 const MAX_INT = 2 ** 31 - 1;
 const MEBIBYTE = 1024 * 1024;
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const ENCRYPTION_KEY_BYTES = 32;
 
 /**
@@ -135,9 +133,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
     changesHeartbeatMs: reader.integer("CHANGES_HEARTBEAT_MS", 15_000, { min: 100, max: 600_000 }),
     changesStallMs: reader.integer("CHANGES_STALL_MS", 30_000, { min: 100, max: 600_000 }),
-    bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
+    ...readBodyLimits(reader),
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
-    uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     diskReserveBytes: reader.integer("DISK_RESERVE_BYTES", 256 * MEBIBYTE, { min: 0, max: 2 ** 50 }),
     uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
     s3: readS3Settings(reader),
@@ -147,7 +144,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     oauthStartsPerMinute: reader.integer("OAUTH_STARTS_PER_MINUTE", 30, { min: 0, max: 1_000_000 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),
-    logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    logLevel: readLogLevel(reader),
     rateLimitPerMinute: reader.integer("RATE_LIMIT_PER_MINUTE", 0, { min: 0, max: 1_000_000 }),
     accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
     otlpEndpoint: readOtlpEndpoint(reader),
@@ -250,14 +247,6 @@ function readDemo(reader: EnvReader, production: boolean): boolean {
 function readQueryMaxLimit(reader: EnvReader): number | undefined {
   if (reader.optional("QUERY_MAX_LIMIT") === undefined) return undefined;
   return reader.integer("QUERY_MAX_LIMIT", 1, { min: 1, max: MAX_INT });
-}
-
-function readSystemTablePrefix(reader: EnvReader): string {
-  const prefix = reader.text("SYSTEM_TABLE_PREFIX", "svc_");
-  if (!/^[a-z][a-z0-9_]{0,19}$/.test(prefix)) {
-    reader.problem("SYSTEM_TABLE_PREFIX must be 1–20 of a–z, 0–9 and _, beginning with a letter.");
-  }
-  return prefix;
 }
 
 /** The database runs inside this process or beside it, and nobody else has it open. */

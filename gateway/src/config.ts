@@ -1,11 +1,14 @@
 // Environment -> frozen Config, or every problem at once. Nothing else in this service reads the environment.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { type BodyLimits, readBodyLimits } from "@portico/shared/body-limits";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { LINGER_MS } from "@portico/shared/linger";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
+import { readLogLevel } from "@portico/shared/log-level";
 import { BODY_TIMEOUTS, type BodyTimeouts } from "@portico/shared/server";
+import { readSystemTablePrefix } from "@portico/shared/system-table-prefix";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
@@ -15,7 +18,7 @@ import { isPrefix } from "./oauth/return-target.js";
 import { isLoopback, requireSecure, requireSecureOrigin } from "./secure-address.js";
 
 /** The settings of the gateway. Each field names its variable. */
-export interface Config extends OverloadLimits, AnswerLimits {
+export interface Config extends OverloadLimits, AnswerLimits, BodyLimits {
   /** NODE_ENV is `production`: public addresses must be https. */
   readonly production: boolean;
   /** APP_URL, as an origin: cookie, CSRF and redirect rules follow it. */
@@ -44,10 +47,6 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly requireFlowCookie: boolean;
   /** TRUST_PROXY */
   readonly trustProxy: TrustProxy;
-  /** BODY_MAX_BYTES */
-  readonly bodyMaxBytes: number;
-  /** UPLOAD_MAX_BYTES */
-  readonly uploadMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX: the upload routes are named with it. */
   readonly systemTablePrefix: string;
   /** LOG_LEVEL */
@@ -107,9 +106,6 @@ const LIMITS: Limits = Object.freeze({
   readyTimeoutMs: 2_000,
 });
 
-const MEBIBYTE = 1024 * 1024;
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-
 /**
  * Reads and checks every setting.
  * @throws ConfigError with one line per problem
@@ -135,10 +131,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     developmentProvider: readDevelopmentProvider(reader, { production, appUrl, providers }),
     requireFlowCookie: reader.boolean("OAUTH_REQUIRE_FLOW_COOKIE", true),
     trustProxy: readTrustProxy(reader),
-    bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
-    uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    ...readBodyLimits(reader),
     systemTablePrefix: readSystemTablePrefix(reader),
-    logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    logLevel: readLogLevel(reader),
     metricsPort,
     showsMetrics: metricsPort === undefined && !production && isLoopback(appUrl),
     metricsHost: reader.text("METRICS_HOST", "127.0.0.1"),
@@ -211,12 +206,4 @@ function isFile(path: string): boolean {
 function readMetricsPort(reader: EnvReader): number | undefined {
   if (reader.optional("METRICS_PORT") === undefined) return undefined;
   return reader.integer("METRICS_PORT", 0, { min: 0, max: 65_535 });
-}
-
-function readSystemTablePrefix(reader: EnvReader): string {
-  const prefix = reader.text("SYSTEM_TABLE_PREFIX", "svc_");
-  if (!/^[a-z][a-z0-9_]{0,19}$/.test(prefix)) {
-    reader.problem("SYSTEM_TABLE_PREFIX must be 1–20 of a–z, 0–9 and _, beginning with a letter.");
-  }
-  return prefix;
 }
