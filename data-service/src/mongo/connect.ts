@@ -75,7 +75,8 @@ async function connectDriver(
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));
     const cluster = isCluster(hello);
-    const readiness = new Readiness(url, optionsFor(url, options));
+    const routedTo = isMongos(hello) ? database : undefined;
+    const readiness = new Readiness(url, optionsFor(url, options), routedTo);
     const close = async () => void (await Promise.all([readiness.close(), client.close()]));
     return { client, db, cluster, isReady: () => readiness.ask(), close };
   } catch (error) {

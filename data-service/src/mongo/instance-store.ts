@@ -7,6 +7,8 @@ import type { Db } from "mongodb";
  */
 export const INSTANCE_LEASE_MS = 5_000;
 
+export const INSTANCES = "_instances";
+
 interface InstanceDocument {
   _id: string;
   version: number;
@@ -29,7 +31,7 @@ export interface InstanceStore {
 
 export function makeInstanceStore(db: Db): InstanceStore {
   // A crash of the database may lose these: then no instance is waited for, and every instance asks again.
-  const instances = db.collection<InstanceDocument>("_instances", { writeConcern: { w: 1, journal: false } });
+  const instances = db.collection<InstanceDocument>(INSTANCES, { writeConcern: { w: 1, journal: false } });
   const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", INSTANCE_LEASE_MS] }] } };
   return {
     async announce(instance, version) {

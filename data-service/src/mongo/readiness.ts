@@ -1,15 +1,22 @@
 // Whether the database answers: asked on a separate connection, because a busy pool does not mean that the database is away.
 import { MongoClient, type MongoClientOptions } from "mongodb";
+import { INSTANCES } from "./instance-store.js";
 
 /** Less than a probe waits, such as the gateway's (2 s). */
 const LIMIT_MS = 1_500;
 
 export class Readiness {
   readonly #client: MongoClient;
+  readonly #routedTo: string | undefined;
   #asked: Promise<boolean> | undefined;
 
-  /** Connects when it is first asked. @param options those of the client that serves requests */
-  constructor(url: string, options: MongoClientOptions) {
+  /**
+   * Connects when it is first asked.
+   * @param options those of the client that serves requests
+   * @param routedTo the database, where a router of a sharded cluster answers for it
+   */
+  constructor(url: string, options: MongoClientOptions, routedTo?: string) {
+    this.#routedTo = routedTo;
     this.#client = new MongoClient(url, {
       ...options,
       maxPoolSize: 1,
@@ -22,7 +29,7 @@ export class Readiness {
 
   /** Has the database answered in time? Callers that ask at once share the question. */
   async ask(): Promise<boolean> {
-    this.#asked ??= this.#ping().finally(() => {
+    this.#asked ??= this.#answers().finally(() => {
       this.#asked = undefined;
     });
     return Promise.race([this.#asked, late()]);
@@ -32,15 +39,25 @@ export class Readiness {
     return this.#client.close();
   }
 
-  async #ping(): Promise<boolean> {
+  async #answers(): Promise<boolean> {
     try {
       // A client that failed to connect does not try again by itself; one that has connected goes on.
       await this.#client.connect();
-      await this.#client.db("admin").command({ ping: 1 });
+      await (this.#routedTo === undefined ? this.#ping() : this.#readFrom(this.#routedTo));
       return true;
     } catch {
       return false;
     }
+  }
+
+  async #ping(): Promise<void> {
+    await this.#client.db("admin").command({ ping: 1 });
+  }
+
+  /** A router answers a `ping` by itself, also where the shard has no primary. */
+  async #readFrom(database: string): Promise<void> {
+    const instances = this.#client.db(database, { readPreference: "primary" }).collection(INSTANCES);
+    await instances.findOne({}, { projection: { _id: 1 }, maxTimeMS: LIMIT_MS });
   }
 }
 

@@ -194,3 +194,14 @@ describe("a collection that others have sharded", () => {
     expect([status, body.message]).toEqual([409, message]);
   });
 });
+
+describe("a service behind a router", () => {
+  it("is not ready while the router finds no primary of the shard, though it answers itself", async () => {
+    const errmsg = 'Could not find host matching read preference { mode: "primary" }';
+    router.answer({ ok: 0, code: 133, codeName: "FailedToSatisfyReadPreference", errmsg }, "find");
+    const without = await fetch(`${stack.dataUrl}/readyz`);
+    router.answer(undefined, "find");
+    const again = await fetch(`${stack.dataUrl}/readyz`);
+    expect([without.status, again.status]).toEqual([503, 200]);
+  });
+});
