@@ -38,7 +38,8 @@ USER node
 FROM runtime AS data-service
 ENV DATA_SERVICE_HOST=0.0.0.0 DATA_SERVICE_PORT=3001
 EXPOSE 3001
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.DATA_SERVICE_PORT + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# A start listens only after its indexes and SCHEMA_FILE, which takes minutes on large collections.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=15m --start-interval=1s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.DATA_SERVICE_PORT + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "data-service/dist/main.js"]
 
 FROM runtime AS gateway
