@@ -4,11 +4,13 @@ import type { Provider } from "@portico/shared/oauth";
 import { memoryAudit } from "../auth/auth-fixture.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
+import { userCollection } from "../mongo/user-store.js";
 import { type UnlinkDeps, unlink } from "./unlink.js";
 
 const USER = "1".repeat(24);
 const NOBODY = { origin: null, userAgent: null, address: null };
 const LONG_MS = 11_000;
+const ANN = { id: USER, email: "ann@example.com", emailVerified: true, name: null, roleId: undefined };
 
 let database: TestDatabase;
 let store: IdentityStore;
@@ -29,6 +31,7 @@ const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
   accounts,
   clock: { now: () => now },
   audit: memoryAudit().audit,
+  adminLock: (task) => task("ours"),
 });
 
 async function connected(...providers: Provider[]): Promise<string[]> {
@@ -64,4 +67,17 @@ it("what was counted as dead goes all the same where another one stays", async (
   const [first = "", second = "", third = ""] = await connected("google", "github", "facebook");
   await unlink(standingStillUntilGone(second), USER, first, NOBODY);
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([third]);
+});
+
+it("of a root admin goes only while no password of root admins is taken away", async () => {
+  await store.identityUsers.insert({ ...ANN, createdAt: now });
+  const [first = "", second = ""] = await connected("google", "github");
+  const held = async (): Promise<never> => {
+    throw new Error("another one holds the lock");
+  };
+  const deps = { ...depsWith(store.accounts), adminLock: held };
+  await unlink(deps, USER, first, NOBODY);
+  await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
+  await expect(unlink(deps, USER, second, NOBODY)).rejects.toThrow("holds the lock");
+  expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([second]);
 });

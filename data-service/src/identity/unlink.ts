@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
+import type { Lock } from "../mongo/lock.js";
 import { untilStill } from "../until-still.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 
@@ -11,6 +12,8 @@ export interface UnlinkDeps {
   readonly identityUsers: Pick<IdentityUsers, "find">;
   readonly clock: Clock;
   readonly audit: Audit;
+  /** Whoever takes away a root admin's password meanwhile would count the provider among the ways in that stay. */
+  readonly adminLock: Lock;
 }
 
 /** Each time another request has taken this one for dead. */
@@ -26,7 +29,9 @@ export async function unlink(
   const gaveUp = () => {
     throw new AppError("CONFLICT", "Your accounts are being changed by other requests; try again.");
   };
-  await untilStill(() => judgeAndRemove(deps, userId, accountId), { attempts: ATTEMPTS, gaveUp });
+  const remove = () =>
+    untilStill(() => judgeAndRemove(deps, userId, accountId), { attempts: ATTEMPTS, gaveUp });
+  await ((await deps.identityUsers.find(userId))?.isRootAdmin ? deps.adminLock(remove) : remove());
   await deps.audit.record({ event: "oauth.unlink", userId, details: { accountId } }, client);
 }
 

@@ -4,6 +4,7 @@ import { type Db, ObjectId } from "mongodb";
 import { LEAVING_FIELD } from "../records/delete/leaving.js";
 import { makeAdminStore } from "./admin-store.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { accountCollection } from "./identity-store.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
 let database: TestDatabase;
@@ -27,7 +28,17 @@ async function add(parts: Partial<UserDocument> & { readonly [LEAVING_FIELD]?: u
   return _id;
 }
 
-const takeTurn = (id: ObjectId, turn = "ours"): Promise<number> =>
+/** Connects a provider to this user. */
+const connect = (userId: ObjectId): Promise<unknown> =>
+  accountCollection(db).insertOne({
+    _id: new ObjectId(),
+    provider: "google",
+    subject: userId.toHexString(),
+    userId,
+    createdAt: new Date(0),
+  });
+
+const takeTurn = (id: ObjectId, turn = "ours"): Promise<boolean> =>
   makeAdminStore(db, "svc_").takeTurn(id.toHexString(), turn);
 
 describe("a root admin who goes", () => {
@@ -41,14 +52,28 @@ describe("a root admin who goes", () => {
     ],
   ])("leaves %s", async (_name, other) => {
     const id = await add({ isRootAdmin: true });
-    if (other !== undefined) await add(other);
-    expect(await takeTurn(id)).toBe(0);
+    if (other !== undefined) await add({ passwordHash: "hash", ...other });
+    expect(await takeTurn(id)).toBe(false);
   });
 
-  it("leaves another one who is active", async () => {
+  it("leaves nobody in a root admin who has neither password nor provider", async () => {
     const id = await add({ isRootAdmin: true });
     await add({ isRootAdmin: true });
-    expect(await takeTurn(id)).toBe(1);
+    await connect(id);
+    expect(await takeTurn(id)).toBe(false);
+  });
+
+  it("leaves another one who has a password", async () => {
+    const id = await add({ isRootAdmin: true });
+    await add({ isRootAdmin: true });
+    await add({ isRootAdmin: true, passwordHash: "hash" });
+    expect(await takeTurn(id)).toBe(true);
+  });
+
+  it("leaves another one whom a provider signs in", async () => {
+    const id = await add({ isRootAdmin: true });
+    await connect(await add({ isRootAdmin: true }));
+    expect(await takeTurn(id)).toBe(true);
   });
 });
 

@@ -1,27 +1,38 @@
 // Which root admins are left when one goes, or loses the password. Every record on which the answer rests has the turn in which it is asked (see
 // lock).
-import { type Db, ObjectId } from "mongodb";
+import type { Clock } from "@portico/shared/clock";
+import { type Db, type Filter, ObjectId } from "mongodb";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { accountCollection } from "./identity-store.js";
-import { userCollection } from "./user-store.js";
+import { type Lock, makeLock } from "./lock.js";
+import { type UserDocument, userCollection } from "./user-store.js";
 
 export type AdminStore = Pick<UserHooksDeps, "takeTurn" | "hasProvider">;
 
+/** Held by whoever takes away a root admin, or a root admin's way to sign in. */
+export function makeAdminLock(db: Db, clock: Clock): Lock {
+  return makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly.");
+}
+
 export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
   const users = userCollection(db, systemTablePrefix);
+  const haveProvider = async (ids: readonly ObjectId[]): Promise<boolean> =>
+    (await accountCollection(db).findOne({ userId: { $in: [...ids] } })) !== null;
+  /** Whether one of them has a password, or else a provider. */
+  const haveWayIn = async (which: Filter<UserDocument>): Promise<boolean> => {
+    const found = await users.find(which, { projection: { passwordHash: 1 } }).toArray();
+    if (found.some(({ passwordHash }) => passwordHash !== undefined)) return true;
+    return haveProvider(found.map(({ _id }) => _id));
+  };
   return {
     async takeTurn(userId, turn) {
       const _id = ObjectId.createFromHexString(userId);
       await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
       // One that a delete has marked stays only if the delete is refused.
-      const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
-      return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
+      return haveWayIn({ _id: { $ne: _id }, isRootAdmin: true, isActive: true, ...FREE });
     },
-    async hasProvider(userId) {
-      const which = { userId: ObjectId.createFromHexString(userId) };
-      return (await accountCollection(db).findOne(which)) !== null;
-    },
+    hasProvider: (userId) => haveProvider([ObjectId.createFromHexString(userId)]),
   };
 }

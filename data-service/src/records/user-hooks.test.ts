@@ -17,7 +17,7 @@ function tableOf(name: string): Table {
 
 const users = tableOf("svc_user");
 
-function hooks(otherRootAdmins = 0, providers: readonly string[] = []) {
+function hooks(isOtherLeft = false, providers: readonly string[] = []) {
   const forgotten: string[] = [];
   const cleared: string[] = [];
   const made = makeUserHooks({
@@ -28,7 +28,7 @@ function hooks(otherRootAdmins = 0, providers: readonly string[] = []) {
       throw new Error("the database is away");
     },
     emailOf: async (id) => `${id}@example.com`,
-    takeTurn: async () => otherRootAdmins,
+    takeTurn: async () => isOtherLeft,
     hasProvider: async (id) => providers.includes(id),
     adminLock: (task) => task("ours"),
   });
@@ -68,19 +68,25 @@ describe("the last active root admin", () => {
     ["left without a password", { set: new Map(), unset: ["passwordHash"] }],
   ])("can't be %s", async (_name, change) => {
     const act = async () => "done";
-    await expect(hooks(0).changing(users, ID, change, act)).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await hooks(1).changing(users, ID, change, act)).toBe("done");
+    await expect(hooks(false).changing(users, ID, change, act)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await hooks(true).changing(users, ID, change, act)).toBe("done");
   });
 
   it("can do without a password where a provider signs them in", async () => {
     const change = { set: new Map(), unset: ["passwordHash"] };
-    const { changing } = hooks(0, [ID.toHexString()]);
+    const { changing } = hooks(false, [ID.toHexString()]);
     expect(await changing(users, ID, change, async () => "done")).toBe("done");
+  });
+
+  it("does without a password only in turn: who disconnects that provider must not see the password still", async () => {
+    const change = { set: new Map(), unset: ["passwordHash"] };
+    const { changing } = hooks(false, [ID.toHexString()]);
+    expect(await changing(users, ID, change, async (turn) => turn)).toEqual({ _turn: "ours" });
   });
 
   it("can be renamed", async () => {
     const change = { set: new Map([["name", "Ann"]]), unset: [] };
-    expect(await hooks(0).changing(users, ID, change, async () => "done")).toBe("done");
+    expect(await hooks(false).changing(users, ID, change, async () => "done")).toBe("done");
   });
 });
 

@@ -16,8 +16,8 @@ export interface UserHooksDeps {
   readonly forgetUser: (userId: string) => void;
   /** Clears away what a change or the deletion of the user has made worthless: sessions, and the tokens of a deleted user. */
   readonly clearAway: (userId: string) => Promise<void>;
-  /** Puts a turn into the record of this user and of every root admin. @returns how many other active ones there are */
-  readonly takeTurn: (userId: string, turn: string) => Promise<number>;
+  /** Puts a turn into the record of this user and of every root admin. @returns whether another active one can sign in */
+  readonly takeTurn: (userId: string, turn: string) => Promise<boolean>;
   /** Whether a provider signs the user in. */
   readonly hasProvider: (userId: string) => Promise<boolean>;
   /** The user's address. */
@@ -34,20 +34,17 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 /** Set while nobody has proved the address (see mongo/user-store). */
 const UNPROVEN = "emailUnproven";
 
-/** Whether a root admin stays one, active and with a way to sign in. */
-async function keepsAdmin(
-  { hasProvider }: UserHooksDeps,
-  table: Table,
-  userId: string,
-  { set, unset }: FieldsChanged,
-): Promise<boolean> {
-  if (set.get("isRootAdmin") === false || set.get("isActive") === false) return false;
-  return !unset.includes(requireField(table, "password")) || hasProvider(userId);
+/** What a root admin is left with by a change, or by the deletion that null stands for. */
+function leftOfAdmin(table: Table, change: FieldsChanged | null): "everything" | "providers" | "nothing" {
+  if (change === null) return "nothing";
+  const { set, unset } = change;
+  if (set.get("isRootAdmin") === false || set.get("isActive") === false) return "nothing";
+  return unset.includes(requireField(table, "password")) ? "providers" : "everything";
 }
 
 /** Of the table of users. */
 export function makeUserHooks(deps: UserHooksDeps): TableHooks {
-  const { hash, forgetUser, clearAway, emailOf, takeTurn, adminLock } = deps;
+  const { hash, forgetUser, clearAway, emailOf, takeTurn, hasProvider, adminLock } = deps;
   return {
     ...NO_HOOKS,
     /** With its e-mail in the one spelling, so that it is checked as it will be stored. */
@@ -81,12 +78,15 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       const others = new Map([...set].filter(([field]) => isOther(field)));
       return { ...plan, own: { ...plan.own, set: others, unset: unset.filter(isOther) } };
     },
-    /** Keeps one active root admin. */
+    /** Keeps one active root admin who can sign in. */
     async changing(table, id, change, act) {
       const userId = String(id);
-      if (change !== null && (await keepsAdmin(deps, table, userId, change))) return act({});
+      const left = leftOfAdmin(table, change);
+      if (left === "everything") return act({});
       return adminLock(async (turn) => {
-        if ((await takeTurn(userId, turn)) > 0) return act({ [TURN_FIELD]: turn });
+        const isSafe =
+          (await takeTurn(userId, turn)) || (left === "providers" && (await hasProvider(userId)));
+        if (isSafe) return act({ [TURN_FIELD]: turn });
         throw new AppError(
           "CONFLICT",
           "This would leave no active root admin who can sign in; make another user root admin first.",

@@ -20,7 +20,7 @@ import { JournaledStore } from "../journal/journaled-store.js";
 import { makeKeyedDigest } from "../keyed-digest.js";
 import type { Secrets } from "../local-secrets.js";
 import type { Metrics } from "../metrics.js";
-import { makeAdminStore } from "../mongo/admin-store.js";
+import { makeAdminLock, makeAdminStore } from "../mongo/admin-store.js";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
@@ -292,7 +292,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   return makeUserHooks({
     ...makeAdminStore(db, config.systemTablePrefix),
     hash: auth.hasher.hash,
-    adminLock: makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly."),
+    adminLock: makeAdminLock(db, clock),
     forgetUser(userId) {
       auth.sessionCache.forgetUser(userId);
       auth.apiTokenCache.forgetAll();

@@ -636,8 +636,10 @@ describe("an account", () => {
     ).toBe(200);
   });
 
-  it("of the last active root admin can't be removed, deactivated or made ordinary", async () => {
+  it("of the last active root admin can't be removed, deactivated or made ordinary, be there another who can't sign in", async () => {
     const me = (await admin.get("/me")).body.data[0].id;
+    // Without a password, and no provider knows the address yet.
+    await make(admin, "svc_user", { email: "no-way-in@example.com", isRootAdmin: true });
     const answers = [
       await admin.delete(`/svc_user/${me}`),
       await admin.patch(`/svc_user/${me}`, { isActive: false }),
