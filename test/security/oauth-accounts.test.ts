@@ -86,15 +86,23 @@ async function endOthers(user: Api): Promise<void> {
 }
 
 describe("B1 an account whose address was never proved", () => {
-  it("goes to the one who proves it: the old password, sessions and providers are worth nothing", async () => {
+  it("goes to the one who proves it: the old password, sessions, providers and API tokens are worth nothing", async () => {
     const attacker = await logIn(system.traveller());
+    const made = await (await signIn(api, { email, password })).post("/auth/api-tokens", {
+      name: "ci",
+      expiresAt: "never",
+    });
+    const token = apiOf(api, { Authorization: `Bearer ${made.body.data[0].token}` });
     const { url } = json(await startLink(attacker, "facebook"));
     expect((await attacker.travel(url)).end).toBe(`${system.stack.appUrl}/settings`);
     await markUnproven();
     const attackers = system.providers.profiles.facebook;
 
     become(system.providers, newPeople(`ann${count}`));
+    // The service has just looked at it, and remembers.
+    expect((await token.get("/me")).status).toBe(200);
     await signInOnApp(browser, system.stack, "google");
+    expect((await token.get("/me")).status).toBe(401);
     expect(decodeJwt(appToken(browser)).sub).toBe(userId);
 
     const login = await apiOf(api).post("/auth/login", { email, password });

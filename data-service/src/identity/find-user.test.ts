@@ -37,7 +37,7 @@ beforeEach(async () => {
 const depsWith = (identityUsers: IdentityUsers): FindUserDeps => ({
   accounts: store.accounts,
   identityUsers,
-  sessionCache: { forgetUser: () => undefined },
+  forgetUser: () => undefined,
   clock: { now: () => new Date() },
   oauthSignup: true,
   oauthSignupRole: undefined,

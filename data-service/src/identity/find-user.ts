@@ -3,7 +3,6 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError } from "@portico/shared/oauth";
 import { isForRoot, type RootOrigin } from "../auth/session.js";
-import type { SessionCache } from "../auth/session-cache.js";
 import { emailProblem, normalizeEmail } from "../catalog/email-address.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
@@ -20,7 +19,8 @@ export interface ForeseeDeps {
 export interface FindUserDeps extends ForeseeDeps {
   readonly accounts: LinkedAccounts;
   readonly identityUsers: IdentityUsers;
-  readonly sessionCache: Pick<SessionCache, "forgetUser">;
+  /** Forgets what is cached about a user and their API tokens. */
+  readonly forgetUser: (userId: string) => void;
   readonly clock: Clock;
   /** OAUTH_SIGNUP_ROLE */
   readonly oauthSignupRole: string | undefined;
@@ -106,7 +106,7 @@ async function use(
 }
 
 async function link(
-  { accounts, identityUsers, sessionCache, clock }: FindUserDeps,
+  { accounts, identityUsers, forgetUser, clock }: FindUserDeps,
   identity: Identity,
   { userId, email, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
@@ -114,7 +114,7 @@ async function link(
   // First: if the process dies in between, the next sign-in finds the address still unproved and goes on.
   if (takeOver) {
     const isTaken = await identityUsers.takeOver(userId, email);
-    sessionCache.forgetUser(userId);
+    forgetUser(userId);
     if (!isTaken) return undefined;
   }
   const linked = await accounts.link(identity, userId, account?.userId, clock.now());

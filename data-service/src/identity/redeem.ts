@@ -15,7 +15,6 @@ import { type FindUserDeps, type FoundUser, findUser } from "./find-user.js";
 import type { BridgeCode } from "./sign-in.js";
 
 export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps, FindUserDeps {
-  readonly sessionCache: WhileSignedInDeps["sessionCache"] & FindUserDeps["sessionCache"];
   readonly sessions: IssueSessionDeps["sessions"] & { remove(sessionId: string): Promise<unknown> };
   readonly codes: {
     /** One write: undefined, with nothing used up, unless all of this matches. */

@@ -85,6 +85,10 @@ export async function makeAuth(
     tokens,
     sessionCache,
     apiTokenCache,
+    forgetUser(userId) {
+      sessionCache.forgetUser(userId);
+      apiTokenCache.forgetAll();
+    },
     hasher,
     keys,
     logger,
@@ -128,6 +132,7 @@ export function makeIdentity(
     sessions,
     sessionCache,
     apiTokenCache,
+    forgetUser,
     tokens,
     throttle,
     rootOrigin,
@@ -142,6 +147,7 @@ export function makeIdentity(
     sessions,
     sessionCache,
     apiTokenCache,
+    forgetUser,
     tokens,
     throttle,
     clock,
@@ -164,6 +170,8 @@ export interface AuthParts {
   readonly apiTokens: ReturnType<typeof makeApiTokenStore>;
   readonly sessionCache: ReturnType<typeof makeSessionCache>;
   readonly apiTokenCache: ReturnType<typeof makeApiTokenCache>;
+  /** Forgets what is cached about a user, so that a change holds at once. */
+  readonly forgetUser: (userId: string) => void;
   readonly hasher: ReturnType<typeof makePasswordHasher>;
   readonly throttle: ReturnType<typeof makeThrottle>;
   readonly audit: AuditLog;

@@ -293,10 +293,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
     ...makeAdminStore(db, config.systemTablePrefix),
     hash: auth.hasher.hash,
     adminLock: makeAdminLock(db, clock),
-    forgetUser(userId) {
-      auth.sessionCache.forgetUser(userId);
-      auth.apiTokenCache.forgetAll();
-    },
+    forgetUser: auth.forgetUser,
     clearAway: (userId) => clearAway(auth, userId),
     emailOf: auth.users.emailOf,
   });
