@@ -18,7 +18,9 @@ const open = (): Promise<RotatingKeyRing> =>
           return [...stored];
         },
         add: async (key) => void stored.push(key),
-        forgetPrivate: async () => {},
+        forgetPrivate: async (kids) => {
+          stored = stored.map((key) => (kids.includes(key.kid) ? { ...key, sealed: undefined } : key));
+        },
       },
       sealer: { seal: async (text) => text, open: async (text) => text },
       clock: { now: () => new Date(time) },
@@ -58,5 +60,18 @@ describe("what is known of the keys", () => {
     time += 5_000;
     await ring.signingAt(time / 1000);
     expect(looks).toBe(before + 1);
+  });
+});
+
+describe("the private half of a key that another one was given for", () => {
+  it("is forgotten at the first start after its last token has expired", async () => {
+    const sealedOnes = (): boolean[] => stored.map(({ sealed }) => sealed !== undefined);
+    await open();
+    time += 5_000;
+    await open();
+    expect(sealedOnes()).toEqual([true, true]);
+    time += 10_000 + 600_000 + 30_000;
+    await open();
+    expect(sealedOnes()).toEqual([false, true, true]);
   });
 });

@@ -61,6 +61,8 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
   await requireOpening(deps);
   await addGiven(deps, given);
   let turns = await load(deps, given);
+  // Keys that were exchanged by AUTH_PRIVATE_KEY are rotated by nobody.
+  await forgetOver(deps, turns);
   const time = steadyTime(clock);
   let lookedAt = time();
   /** Why the last look failed, if it did. */
@@ -111,8 +113,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       const now = clock.now();
       const key = await ringKey(newPrivateKey(), atWholeSecond(now.getTime() + ACTIVATION_MS));
       await store.add(await sealed(sealer, key));
-      const alive = new Set(believedAt(turns, now, overlap).map(({ kid }) => kid));
-      await store.forgetPrivate(turns.map(({ kid }) => kid).filter((kid) => !alive.has(kid)));
+      await forgetOver(deps, turns);
       await refresh(0);
       return { kid: key.kid, activeFrom: key.activeFrom };
     },
@@ -159,6 +160,13 @@ async function load({ store, sealer }: StoredKeysDeps, given: KeyObject): Promis
     return ringKey(half, activeFrom);
   });
   return inTurn(await Promise.all(keys));
+}
+
+/** Forgets the private halves of keys whose time is over. */
+async function forgetOver({ store, clock, ttlSeconds }: StoredKeysDeps, turns: readonly RingKey[]) {
+  const alive = new Set(believedAt(turns, clock.now(), overlapMs(ttlSeconds)));
+  const over = turns.filter((key) => !alive.has(key)).map(({ kid }) => kid);
+  if (over.length > 0) await store.forgetPrivate(over);
 }
 
 function requireSigner(key: RingKey | undefined): { kid: string; key: KeyObject } {
