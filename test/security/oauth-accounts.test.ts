@@ -74,6 +74,12 @@ const linked = async (traveller = browser): Promise<{ id: string; provider: stri
 const markUnproven = () =>
   users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
 
+const providersOf = (id: string): Promise<number> =>
+  system.mongo
+    .db()
+    .collection("_oauth_accounts")
+    .countDocuments({ userId: new ObjectId(id) });
+
 const isUnproven = async (): Promise<boolean> =>
   (await users().findOne({ _id: new ObjectId(userId) }))?.emailUnproven === true;
 
@@ -207,12 +213,6 @@ describe("B1 an account whose address was never proved", () => {
 
 describe("a sign-in that comes to nothing", () => {
   const nothing = async (): Promise<unknown[]> => [await isUnproven(), await providersOf(userId)];
-  const providersOf = (id: string) =>
-    system.mongo
-      .db()
-      .collection("_oauth_accounts")
-      .countDocuments({ userId: new ObjectId(id) });
-
   beforeEach(markUnproven);
 
   it.each<[string, () => Promise<string>]>([
@@ -622,7 +622,11 @@ describe("a deactivated user", () => {
 describe("a deleted user", () => {
   it("leaves nothing behind: the provider makes a new one", async () => {
     await signInOnApp(browser, system.stack, "google");
+    await logIn();
+    await browser.travel(json(await startLink(browser, "github")).url);
+    expect(await providersOf(userId)).toBe(2);
     await admin.delete(`/svc_user/${userId}`);
+    expect(await providersOf(userId)).toBe(0);
     const later = system.traveller();
     await signInOnApp(later, system.stack, "google");
     const made = decodeJwt(appToken(later)).sub;

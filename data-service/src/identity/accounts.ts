@@ -72,4 +72,6 @@ export interface LinkedAccounts {
   unmarkLeaving(accountId: string, since: Date): Promise<void>;
   /** @returns false when the row does not bear the mark of then any more */
   remove(accountId: string, since: Date): Promise<boolean>;
+  /** Of a user who was deleted. */
+  removeAllOf(userId: string): Promise<void>;
 }

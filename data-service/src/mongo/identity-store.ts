@@ -176,6 +176,9 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
     async remove(accountId, since) {
       return (await accounts.deleteOne(markedSince(accountId, since))).deletedCount === 1;
     },
+    async removeAllOf(userId) {
+      await accounts.deleteMany({ userId: ObjectId.createFromHexString(userId) });
+    },
   };
 }
 

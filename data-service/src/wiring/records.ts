@@ -27,6 +27,7 @@ import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import { CountStore } from "../mongo/count-store.js";
 import { makeDiskSpace } from "../mongo/disk-space.js";
+import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { makeLock } from "../mongo/lock.js";
@@ -289,19 +290,31 @@ function tableHooks(
 }
 
 function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
+  const { accounts } = makeIdentityStore(db, config.systemTablePrefix);
   return makeUserHooks({
     ...makeAdminStore(db, config.systemTablePrefix),
     hash: auth.hasher.hash,
     adminLock: makeAdminLock(db, clock),
     forgetUser: auth.forgetUser,
-    clearAway: (userId) => clearAway(auth, userId),
+    clearAway: (userId) => clearAway({ ...auth, accounts }, userId),
     emailOf: auth.users.emailOf,
   });
 }
 
 /** Sessions that a change has ended, and everything that belonged to a deleted user. */
-async function clearAway({ users, sessions, apiTokens }: AuthParts, userId: string): Promise<void> {
+async function clearAway(
+  {
+    users,
+    sessions,
+    apiTokens,
+    accounts,
+  }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> & Pick<IdentityStore, "accounts">,
+  userId: string,
+): Promise<void> {
   const user = await users.findById(userId);
   await sessions.removeAllBut(userId, user?.epoch);
-  if (user === undefined) await apiTokens.removeAllOf(userId);
+  if (user !== undefined) return;
+  await apiTokens.removeAllOf(userId);
+  // One that has signed somebody in again meanwhile names the new user.
+  await accounts.removeAllOf(userId);
 }
