@@ -112,7 +112,8 @@ it("connecting and disconnecting a provider are recorded as such", async () => {
   const disconnected = await recorded(() =>
     browser.go(`${api}/me/oauth-accounts/${accountId}`, { method: "DELETE", headers: ownPage() }),
   );
-  expect(disconnected).toEqual([{ event: "oauth.unlink", userId: id, details: { accountId } }]);
+  const details = { provider: "google", accountId };
+  expect(disconnected).toEqual([{ event: "oauth.unlink", userId: id, details }]);
 });
 
 it("a refused sign-in is recorded with what it was refused for", async () => {

@@ -70,8 +70,8 @@ export interface LinkedAccounts {
   markLeaving(accountId: string, userId: string, now: Date): Promise<number | undefined>;
   /** @param since when it was marked: a mark of another request stays */
   unmarkLeaving(accountId: string, since: Date): Promise<void>;
-  /** @returns false when the row does not bear the mark of then any more */
-  remove(accountId: string, since: Date): Promise<boolean>;
+  /** @returns whose account it was, or false when the row does not bear the mark of then any more */
+  remove(accountId: string, since: Date): Promise<Provider | false>;
   /** Of a user who was deleted. */
   removeAllOf(userId: string): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // Takes a provider account away from a user, unless it is the last way to sign in.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import type { Provider } from "@portico/shared/oauth";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import type { Lock } from "../mongo/lock.js";
@@ -31,20 +32,21 @@ export async function unlink(
   };
   const remove = () =>
     untilStill(() => judgeAndRemove(deps, userId, accountId), { attempts: ATTEMPTS, gaveUp });
-  await ((await deps.identityUsers.find(userId))?.isRootAdmin ? deps.adminLock(remove) : remove());
-  await deps.audit.record({ event: "oauth.unlink", userId, details: { accountId } }, client);
+  const user = await deps.identityUsers.find(userId);
+  const provider = await (user?.isRootAdmin ? deps.adminLock(remove) : remove());
+  await deps.audit.record({ event: "oauth.unlink", userId, details: { provider, accountId } }, client);
 }
 
 /**
  * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
  * mark, and both are refused.
- * @returns false when its mark was taken off before the removal: others have counted the account among those that stay
+ * @returns the provider, or false when its mark was taken off before the removal: others have counted the account among those that stay
  */
 async function judgeAndRemove(
   { accounts, identityUsers, clock }: UnlinkDeps,
   userId: string,
   accountId: string,
-): Promise<boolean> {
+): Promise<Provider | false> {
   const since = clock.now();
   const others = await accounts.markLeaving(accountId, userId, since);
   if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");

@@ -174,7 +174,7 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       await accounts.updateOne(markedSince(accountId, since), { $unset: { leavingSince: "" } });
     },
     async remove(accountId, since) {
-      return (await accounts.deleteOne(markedSince(accountId, since))).deletedCount === 1;
+      return (await accounts.findOneAndDelete(markedSince(accountId, since)))?.provider ?? false;
     },
     async removeAllOf(userId) {
       await accounts.deleteMany({ userId: ObjectId.createFromHexString(userId) });
