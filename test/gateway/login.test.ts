@@ -399,6 +399,35 @@ describe("POST /api/logout", () => {
   });
 });
 
+describe("GET /api/auth/set-cookies when the data service refuses", () => {
+  const arrive = (redirect: Record<string, string>): Promise<Response> =>
+    rig.call(`/api/auth/set-cookies?${new URLSearchParams({ code: "c".repeat(43), ...redirect })}`);
+  const refuse = (status: number, code: string): void =>
+    rig.upstream.on("POST /internal/oauth/redeem", refusal(status, code, "no"));
+
+  it.each([
+    [429, "TOO_MANY_REQUESTS"],
+    [500, "INTERNAL_ERROR"],
+    [503, "SERVICE_UNAVAILABLE"],
+    [504, "QUERY_TIMEOUT"],
+  ])("for the moment (%i), the person is back at the app, which can begin anew", async (status, code) => {
+    refuse(status, code);
+    const response = await arrive({ redirect: `${APP_URL}/after` });
+    expect([response.status, response.headers.get("location")]).toEqual([
+      302,
+      `${APP_URL}/after?error=provider_unavailable`,
+    ]);
+    expect(response.headers.getSetCookie()).toEqual([]);
+    // Where the address does not say which app it is, only the flow knew.
+    expect((await arrive({})).status).toBe(status);
+  });
+
+  it("for good, the person is told", async () => {
+    refuse(403, "FORBIDDEN");
+    expect((await arrive({ redirect: `${APP_URL}/after` })).status).toBe(403);
+  });
+});
+
 describe("GET /api/auth/providers", () => {
   it("names no provider, whatever the Authorization header says", async () => {
     const response = await rig.call("/api/auth/providers", { headers: { Authorization: "Bearer nonsense" } });

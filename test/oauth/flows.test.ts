@@ -42,9 +42,12 @@ const me = async (origin: string, base = `${system.stack.appUrl}/api`) => {
 };
 
 describe("a sign-in that can't be finished in this moment", () => {
-  it("comes back to the app, which may begin another one", async () => {
+  it.each([
     // Beginning it and taking it up again are two requests of this address; signing in would be the third.
-    const busy = await startOAuthSystem({ RATE_LIMIT_PER_MINUTE: "2" });
+    ["at the callback", "2"],
+    ["at the bridge", "3"],
+  ])("comes back to the app, which may begin another one: %s", async (_name, perMinute) => {
+    const busy = await startOAuthSystem({ RATE_LIMIT_PER_MINUTE: perMinute });
     try {
       become(busy.providers, people);
       const { end } = await signInOnChat(busy.traveller(), "google");

@@ -15,6 +15,7 @@ import { type OAuthQuery, readOAuthQuery } from "./query.js";
 import { returnStore } from "./state-store.js";
 import { runStrategy } from "./strategies/strategy.js";
 import { ProviderUnavailable } from "./strategies/transport.js";
+import { unfinished } from "./unfinished.js";
 
 export interface CallbackDeps {
   readonly oauth: OAuthSettings;
@@ -79,18 +80,9 @@ async function finish(
   }
   const result = await identify(deps, provider, flow, code, request);
   if ("error" in result) return result;
-  return deps.identityClient.signIn({ flow, identity: result }, callerOf(request)).catch((error: unknown) => {
-    // The flow is spent, and the app waits for an answer: it can start another flow in a moment.
-    if (!(error instanceof AppError) || !isPassing(error)) throw error;
-    const { correlationId } = callerOf(request);
-    deps.logger.warn({ correlationId, provider, err: error }, "a sign-in could not be finished");
-    return { error: "provider_unavailable" };
-  });
-}
-
-/** Too many requests, an overload, a restart. */
-function isPassing({ status }: AppError): boolean {
-  return [429, 502, 503, 504].includes(status);
+  return deps.identityClient
+    .signIn({ flow, identity: result }, callerOf(request))
+    .catch((error: unknown) => ({ error: unfinished(deps, request, error, { provider }) }));
 }
 
 /** Asks the provider who it is, within the time budget. */

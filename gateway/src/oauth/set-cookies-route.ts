@@ -12,6 +12,7 @@ import type { IdentityClient } from "../upstream/identity-client.js";
 import { withError } from "./bridge-url.js";
 import { readOAuthQuery } from "./query.js";
 import { readRedirect } from "./return-target.js";
+import { unfinished } from "./unfinished.js";
 
 export interface SetCookiesDeps extends EndFormerSessionDeps {
   /** The app's own origin and ALLOWED_ORIGINS. */
@@ -67,7 +68,13 @@ async function redeem(
   if (!/^[\w-]{43}$/.test(code)) throw refusal("unknown");
   const wish = { code, redirect, flowCookies: flowCookiesOf(request, deps.clock.now()) };
   const { requireFlowCookie } = deps;
-  const answer = await deps.identityClient.redeem({ ...wish, requireFlowCookie }, callerOf(request));
+  const answer = await deps.identityClient
+    .redeem({ ...wish, requireFlowCookie }, callerOf(request))
+    .catch((error: unknown): RedeemAnswer => {
+      // It may be known only to the data service.
+      if (redirect === null) throw error;
+      return { kind: "error", redirect, error: unfinished(deps, request, error) };
+    });
   return arrive(deps, answer, request, response);
 }
 
