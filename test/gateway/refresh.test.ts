@@ -123,6 +123,14 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     for (const line of set) expect(line).toMatch(/^\w+=; Max-Age=0; /);
   });
 
+  it("clears none with a late answer, as the browser may have signed in anew meanwhile", async () => {
+    rig.upstream.on("POST /auth/refresh-token", refusal(401, "INVALID_TOKEN", "The token is not valid."));
+    rig.upstream.on("GET /me", (_arrived, response) => void setTimeout(() => response.end("{}"), 1_500));
+    const response = await get({ refreshToken: "svc_rt_old" });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
   it("answers 502 and leaves the cookies alone when the data service can not be reached", async () => {
     await rig.upstream.close();
     const response = await get({ refreshToken: "svc_rt_1" });

@@ -113,6 +113,36 @@ export function clearSessionCookies(header: string | undefined, response: Respon
   forbidStoring(response);
 }
 
+/** A person takes longer to sign in. */
+const TIMELY_MS = 1_000;
+
+/**
+ * The same, unless the answer leaves so late that the browser may have cookies of a new sign-in by then. A later answer clears
+ * those that are still there.
+ */
+export function clearSessionCookiesInTime(
+  header: string | undefined,
+  response: Response,
+  origin: string,
+): void {
+  const before = linesOf(response);
+  clearSessionCookies(header, response, origin);
+  const clearing = linesOf(response).filter((line) => !before.includes(line));
+  const takeBack = (): void => {
+    if (response.headersSent) return;
+    const others = linesOf(response).filter((line) => !clearing.includes(line));
+    if (others.length > 0) response.setHeader("Set-Cookie", others);
+    else response.removeHeader("Set-Cookie");
+  };
+  const timer = setTimeout(takeBack, TIMELY_MS).unref();
+  response.once("close", () => clearTimeout(timer));
+}
+
+/** What an answer sets. */
+function linesOf(response: Response): readonly string[] {
+  return [response.getHeader("Set-Cookie") ?? []].flat().map(String);
+}
+
 function attributes(secure: boolean): CookieOptions {
   return { httpOnly: true, sameSite: "lax", path: "/", secure };
 }

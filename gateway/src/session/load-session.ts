@@ -5,7 +5,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import type { Response } from "express";
 import {
-  clearSessionCookies,
+  clearSessionCookiesInTime,
   isSpellingOf,
   type Spelling,
   writeSessionCookies,
@@ -91,7 +91,7 @@ function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unkn
 
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
- * cookies that have no session behind them. Does neither for a client that has left.
+ * cookies that have no session behind them, if it leaves soon. Does neither for a client that has left.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -104,7 +104,7 @@ export async function renewSession(
   if (response.destroyed) return { kind: "anonymous" };
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
-    clearSessionCookies(headers.cookie, response, deps.appUrl);
+    clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
     return { kind: "anonymous" };
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
