@@ -169,6 +169,25 @@ describe("an access cookie that is missing, malformed or about to expire, with a
   });
 });
 
+describe("a request that left a browser before somebody signed in there anew, over its session", () => {
+  it("is anonymous once that has ended, and leaves the new cookies alone", async () => {
+    rig.upstream.on("POST /auth/login", grants(FRESH, "svc_rt_new"));
+    rig.upstream.on("POST /auth/logout", json(200, { statusCode: 200 }));
+    rig.upstream.on("POST /auth/refresh-token", refusal(401, "INVALID_TOKEN", "The token is not valid."));
+    const jar = { refreshToken: "svc_rt_former" };
+    const signedIn = await rig.call("/api/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Cookie: cookies(jar) },
+      body: JSON.stringify({ email: "ann@example.com", password: "her password" }),
+    });
+    expect(signedIn.headers.getSetCookie()).toHaveLength(3);
+    const response = await get(jar);
+    expect((await readEcho(response)).headers.authorization).toBeUndefined();
+    expect(response.headers.getSetCookie()).toEqual([]);
+    expect((await get({ refreshToken: "svc_rt_other" })).headers.getSetCookie()).toHaveLength(3);
+  });
+});
+
 describe("a fresh-looking access cookie that the data service believes no more", () => {
   const STALE = accessToken({ name: "stale", origin: APP_URL });
   const JAR = { accessToken: STALE, refreshToken: "svc_rt_1" };

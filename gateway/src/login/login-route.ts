@@ -2,21 +2,19 @@
 import type { Clock } from "@portico/shared/clock";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
-import type { Logger } from "@portico/shared/logger";
 import type { Request, RequestHandler, Response } from "express";
 import { writeSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { callerOf } from "../session/caller.js";
-import { endFormerSession } from "../session/end-former-session.js";
+import { type EndFormerSessionDeps, endFormerSession } from "../session/end-former-session.js";
 import type { AuthClient } from "../upstream/auth-client.js";
 
-export interface LoginDeps {
+export interface LoginDeps extends EndFormerSessionDeps {
   readonly appUrl: string;
   /** The app's own origin and ALLOWED_ORIGINS. */
   readonly pageOrigins: readonly string[];
   readonly authClient: Pick<AuthClient, "logIn" | "logOut">;
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** A login body is an e-mail, a password of at most 1024 characters and a flag. */

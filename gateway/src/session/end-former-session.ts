@@ -5,9 +5,11 @@ import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { callerOf } from "./caller.js";
 import { credentialsOf } from "./credentials.js";
+import type { OverwrittenTokens } from "./overwritten-tokens.js";
 
 export interface EndFormerSessionDeps {
   readonly authClient: Pick<AuthClient, "logOut">;
+  readonly overwrittenTokens: Pick<OverwrittenTokens, "note">;
   readonly logger: Logger;
 }
 
@@ -15,6 +17,8 @@ export interface EndFormerSessionDeps {
 export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
   const { cookies } = credentialsOf(request);
   if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
+  // First: others of this browser's requests may be refused as soon as it has ended.
+  deps.overwrittenTokens.note(cookies.refreshToken);
   const caller = callerOf(request);
   // Whichever page it was made for: its cookies are about to be overwritten.
   await deps.authClient

@@ -14,6 +14,7 @@ import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
 import { decideSession, type Renewable, type ServedPages, type Use } from "./decide-session.js";
+import type { OverwrittenTokens } from "./overwritten-tokens.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
@@ -34,6 +35,7 @@ export interface LoadSessionDeps extends ServedPages {
   readonly clock: Clock;
   readonly refresh: Refresh;
   readonly borrow: Borrow;
+  readonly overwrittenTokens: Pick<OverwrittenTokens, "has">;
 }
 
 /**
@@ -91,7 +93,8 @@ function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unkn
 
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
- * cookies that have no session behind them, if it leaves soon. Does neither for a client that has left.
+ * cookies that have no session behind them, if it leaves soon and no sign-in has replaced them. Does neither for a client that
+ * has left.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -104,7 +107,8 @@ export async function renewSession(
   if (response.destroyed) return { kind: "anonymous" };
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
-    clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
+    const isOverwritten = refreshToken !== undefined && deps.overwrittenTokens.has(refreshToken);
+    if (!isOverwritten) clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
     return { kind: "anonymous" };
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
