@@ -250,6 +250,27 @@ describe("variables in rules", () => {
     expect(rowsOf(filter, user(false), { name: USER_ID })).toMatchObject({ kind: "related" });
   });
 
+  it.each<[why: string, filter: JsonObject]>([
+    ["by id", { author: "$user.id" }],
+    ["by another field", { author: { name: "$user.name" } }],
+    ["through two of them", { author: { mentor: { name: "$user.name" } } }],
+    ["more than once", { author: { _or: [{ id: "$user.id" }, { name: "$user.name" }] } }],
+  ])("without a value leave a to-one relation unknown, for which no record is asked: %s", (_why, filter) => {
+    expect(rowsOf(filter, ANONYMOUS)).toEqual(UNKNOWN);
+    expect(rowsOf({ _not: filter }, ANONYMOUS)).toEqual(UNKNOWN);
+  });
+
+  it("without a value leave a to-one relation to what else decides it", () => {
+    const where = { kind: "and", of: [UNKNOWN, { kind: "test" }] };
+    expect(rowsOf({ author: { name: "$user.name", born: 5 } }, ANONYMOUS)).toMatchObject({
+      kind: "related",
+      where,
+    });
+    expect(rowsOf({ author: { _or: [{ name: "$user.name" }, { born: 5 }] } }, ANONYMOUS)).toMatchObject({
+      kind: "related",
+    });
+  });
+
   it("without a value leave it true by what else a record satisfies, and never false", () => {
     const filter = reviews({ _or: [{ text: "$user.name" }, { stars: 5 }] });
     expect(rowsOf(filter, user(false))).toMatchObject({ kind: "or", of: [{ kind: "related" }, UNKNOWN] });

@@ -185,12 +185,14 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
 
 /**
  * A to-many relation is two-valued as long as its condition depends only on records. What a variable without a value leaves
- * open in it stays open: then the relation is true if records satisfy the rest, and never false.
+ * open in it stays open: then the relation is true if records satisfy the rest, and never false. Where no record at all could
+ * decide it, none is asked for.
  */
 function related(relation: Relation, target: Table, where: Predicate): Predicate {
   if (relation.many && where.kind === "never") return where;
   const found: Predicate = { kind: "related", relation, target, where };
-  if (!relation.many || !isLeftOpen(where)) return found;
+  if (!isLeftOpen(where)) return found;
+  if (!relation.many) return canBe(found, true) || canBe(found, false) ? found : UNKNOWN;
   return canBe(where, true) ? disjunction([found, UNKNOWN]) : UNKNOWN;
 }
 

@@ -484,6 +484,21 @@ describe("rights", () => {
     expect(source.told.at(-1)?.data.record).toBeUndefined();
   });
 
+  it("that ask whose a record is are nothing to a visitor, whom the end of an account does not reset", async () => {
+    const owner = { name: "owner", type: "many-to-one", table: "svc_user" };
+    const columns = [{ name: "published", type: "boolean" }];
+    await define({ name: "drafts", changes: true, columns, relations: [owner] });
+    const filter = { _or: [{ published: true }, { owner: "$user.id" }] };
+    await make("/svc_permission", { table: "drafts", action: "read", role: null, filter });
+    const author = await make("/svc_user", { ...reader, email: "author@example.com" });
+    await make("/drafts", { published: false, owner: author });
+    const visitor = await follow("/drafts/changes", { token: "" });
+    expect((await admin.delete(`/svc_user/${author}`)).status).toBe(200);
+    await make("/drafts", { published: true });
+    await visitor.first(1, "created");
+    expect(visitor.told.map(({ event }) => event)).toEqual(["ready", "created"]);
+  });
+
   it("of another role start the stream anew: `reset`, and then by the new role", async () => {
     const source = await follow("/notes/changes", { token: await tokenOf(reader) });
     await admin.patch(`/svc_user/${user}`, { role: other });
