@@ -3,19 +3,33 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import type { Numbered } from "../mongo/journal-store.js";
+import { ReadView } from "../permission/read-view.js";
+import { ALWAYS } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
-import { rootView, table } from "../query/library-fixture.js";
+import { catalog, column, rootView, table } from "../query/library-fixture.js";
 import type { Wish } from "./judge.js";
 import { Judging } from "./judging.js";
 
-function wishFor(filter: object, fields = "*"): Wish {
+/** Shows prices only in some rows. */
+const maskingView = new ReadView(catalog, () => ({
+  rows: ALWAYS,
+  grants: [
+    { rows: ALWAYS, members: ({ name }) => name !== "price" },
+    {
+      rows: { kind: "test", column: column("books.title"), test: { op: "eq", value: "x" } },
+      members: () => true,
+    },
+  ],
+}));
+
+function wishFor(filter: object, fields = "*", view = rootView): Wish {
   const parameters = { fields, filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
-  const query = bindQuery(parameters, table("books"), rootView, { maxDepth: 7, maxLimit: undefined });
+  const query = bindQuery(parameters, table("books"), view, { maxDepth: 7, maxLimit: undefined });
   return {
     table: table("books"),
-    view: rootView,
-    node: withParts(authorizeRead(query, rootView).root, { children: [] }),
+    view,
+    node: withParts(authorizeRead(query, view).root, { children: [] }),
   };
 }
 
@@ -54,14 +68,17 @@ const open = () => new AbortController().signal;
 const STREAMS = Array.from({ length: 20 }, (_, at) => at);
 
 describe("changes that many streams wait for", () => {
-  it.each([
+  it.each<[what: string, filter: object, fields: string, view?: ReadView]>([
     ["other tables are asked", DEMANDING, "*"],
     ["related records are counted", {}, "_count(reviews)"],
     ["the database is asked which of them match", { title: "x" }, "*"],
-  ])("are judged four at once where %s", async (_what, filter, fields) => {
+    ["the database is asked which of them show a field", {}, "price", maskingView],
+  ])("are judged four at once where %s", async (_what, filter, fields, view = rootView) => {
     const judging = new Judging();
     const { seen, judge } = judgements();
-    await Promise.all(STREAMS.map(() => judging.run(wishFor(filter, fields), change(1), open(), judge)));
+    await Promise.all(
+      STREAMS.map(() => judging.run(wishFor(filter, fields, view), change(1), open(), judge)),
+    );
     expect([seen.begun, seen.most]).toEqual([20, 4]);
   });
 

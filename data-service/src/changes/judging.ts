@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import { getOrMake } from "../get-or-make.js";
 import type { Numbered } from "../mongo/journal-store.js";
-import { isCountJoined, isKeyOnly } from "../query/lower/read.js";
+import { ownFields } from "../query/lower/read.js";
 import type { Told, Wish } from "./judge.js";
 
 /** How many judgements that ask more of the database than documents by their ids may run at once. */
@@ -61,6 +61,5 @@ export class Judging {
  * wait.
  */
 function isPlain({ node }: Wish): boolean {
-  const isForAll = [node.rule, node.filter].every(({ kind }) => kind === "always");
-  return isForAll && node.children.every(isKeyOnly) && !node.counts.some((count) => isCountJoined(count));
+  return ownFields(node) !== undefined;
 }
