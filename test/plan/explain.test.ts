@@ -133,3 +133,27 @@ describe("explain", () => {
     expect([status, body.message]).toEqual([400, "explain: must be true or false"]);
   });
 });
+
+describe("explain, where nothing is looked up beforehand", () => {
+  let stack: Stack;
+  let root: Api;
+
+  beforeAll(async () => {
+    stack = await startStack({ demo: true, env: { QUERY_PLAN_MAX_KEYS: "0" } });
+    root = await asAdmin(stack);
+  });
+
+  afterAll(() => stack?.stop());
+
+  test("shows the count that is run: many rows are grouped, few are joined", async () => {
+    const stagesFor = async (filter: object): Promise<string[]> => {
+      const { body } = await root.get("/posts", { filter, limit: "1", meta: "filterCount", explain: "true" });
+      return body.data[0].counts[0].pipeline.flatMap(Object.keys);
+    };
+    const author = { email: { _contains: "a" } };
+    expect(await stagesFor({ author })).toContain("$unionWith");
+    const { body } = await root.get("/posts", { fields: "id", limit: "3" });
+    const few = body.data.map(({ id }: { id: string }) => id);
+    expect(await stagesFor({ author, id: { _in: few } })).toEqual(["$match", "$lookup", "$match", "$count"]);
+  });
+});

@@ -6,6 +6,7 @@ import type { Stage } from "../../query/lower/document.js";
 import { stateCondition } from "../delete/kept.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Effort } from "./effort.js";
+import type { PlanDeps } from "./plan-read.js";
 
 /** Counts deleted records: they are few, and have an index of their own. */
 export function deletedCount(table: Table): Stage[] {
@@ -14,11 +15,12 @@ export function deletedCount(table: Table): Stage[] {
 
 /** Counts the rows of a planned query. */
 export async function countRows(
-  { store, thresholds }: Pick<RecordDeps, "store" | "thresholds">,
+  deps: Pick<RecordDeps, "store" | "thresholds">,
   query: AuthorizedQuery,
   which: MetaKey,
   effort: Effort,
 ): Promise<number> {
+  const { store } = deps;
   const { table } = query.root;
   const count = (by: Stage[]) => effort.ask((limits) => store.count(table, by, limits));
   if (countsAll(query, which)) return store.countAll(table);
@@ -26,9 +28,19 @@ export async function countRows(
     const [all, deleted] = await Promise.all([store.countAll(table), count(deletedCount(table))]);
     return all - deleted;
   }
-  const pipeline = lowerCount(query, which);
+  return count(await countedBy(deps, query, which, effort));
+}
+
+/** How the rows of a planned query are counted, where nothing tells their number: joined, or grouped if they are many. */
+export async function countedBy(
+  { store, thresholds: { fewParents } }: PlanDeps,
+  query: AuthorizedQuery,
+  which: MetaKey,
+  effort: Effort,
+): Promise<Stage[]> {
+  const joined = lowerCount(query, which);
   const grouped = groupedCount(query, which);
-  if (grouped === undefined) return count(pipeline);
-  const rows = await effort.ask((limits) => store.read(table, grouped.probe(thresholds.fewParents), limits));
-  return count(rows.length > thresholds.fewParents ? grouped.pipeline : pipeline);
+  if (grouped === undefined) return joined;
+  const rows = await effort.ask((limits) => store.read(query.root.table, grouped.probe(fewParents), limits));
+  return rows.length > fewParents ? grouped.pipeline : joined;
 }

@@ -6,10 +6,10 @@ import { type ExecutionReport, NOTHING_READ } from "../../mongo/execution-report
 import type { RecordStore } from "../../mongo/record-store.js";
 import type { AuthorizedQuery, MetaKey } from "../../query/ast.js";
 import { lowerAggregate } from "../../query/lower/aggregate.js";
-import { countsAll, countsLiving, lowerCount } from "../../query/lower/count.js";
+import { countsAll, countsLiving } from "../../query/lower/count.js";
 import type { Stage } from "../../query/lower/document.js";
 import { asksTogether, lowerList } from "../../query/lower/read.js";
-import { deletedCount } from "./count.js";
+import { countedBy, deletedCount } from "./count.js";
 import type { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
@@ -32,7 +32,7 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery, eff
   const related = await relatedQuestions(deps, planned, pipeline, effort);
   const [asked, counts, aggregate, own] = await Promise.all([
     Promise.all([...questions, ...related].map((each) => explainQuestion(explain, each))),
-    Promise.all(query.meta.map((key) => explainCount(deps, explain, planned, key))),
+    Promise.all(query.meta.map((key) => explainCount(deps, explain, planned, key, effort))),
     query.aggregate.length === 0 ? undefined : explained(explain, table, lowerAggregate(planned)),
     explain(table, pipeline),
   ]);
@@ -71,15 +71,17 @@ async function relatedQuestions(
 }
 
 async function explainCount(
-  { store }: ExplainDeps,
+  deps: ExplainDeps,
   explain: Explain,
   query: AuthorizedQuery,
   meta: MetaKey,
+  effort: Effort,
 ): Promise<Json> {
   const { table } = query.root;
-  const isKnown = store.knowsCount(table);
+  const isKnown = deps.store.knowsCount(table);
   if (countsAll(query, meta) && isKnown) return { meta, ...counted(NOTHING_READ) };
-  const pipeline = isKnown && countsLiving(query, meta) ? deletedCount(table) : lowerCount(query, meta);
+  const knowsAll = isKnown && countsLiving(query, meta);
+  const pipeline = knowsAll ? deletedCount(table) : await countedBy(deps, query, meta, effort);
   return { meta, ...(await explained(explain, table, pipeline)) };
 }
 
