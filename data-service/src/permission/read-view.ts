@@ -105,11 +105,15 @@ export class ReadView {
     const grants = this.#policy(table)?.grants ?? [];
     const partly = members.filter((member) => !isShownAlways(table, grants, member));
     if (partly.length === 0) return [];
-    return grants.map(({ rows, members: granted }) => ({
+    const hides = partly.map(({ name }) => name);
+    const masks = grants.map(({ rows, members: granted }) => ({
       rows,
       shows: partly.filter(granted).map(({ name }) => name),
-      hides: partly.map(({ name }) => name),
+      hides,
     }));
+    // Each costs a look-up for every record. One has to stay, to say what is hidden.
+    const showing = masks.filter(({ shows }) => shows.length > 0);
+    return showing.length > 0 ? showing : masks.slice(0, 1);
   }
 
   #may(table: Table, member: Column | Relation, purpose: Purpose): boolean {

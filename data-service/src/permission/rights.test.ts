@@ -145,6 +145,22 @@ describe("rules for reading", () => {
     ]);
   });
 
+  it("are looked up for masks only where they show something of what is asked for", () => {
+    const view = viewOf([
+      { filter: { pages: { _gt: 100 } }, fields: "title,price" },
+      { filter: { title: "A" }, fields: "title" },
+    ]);
+    const books = table("books");
+    const member = (name: string) => books.columns.get(name) ?? [];
+    expect(view.masks(books, ["title", "price"].flatMap(member))).toMatchObject([
+      { rows: { column: { name: "pages" } }, shows: ["price"], hides: ["price"] },
+    ]);
+    // What none of them shows is hidden all the same.
+    expect(view.masks(books, ["title", "pages"].flatMap(member))).toMatchObject([
+      { shows: [], hides: ["pages"] },
+    ]);
+  });
+
   it("mask nothing where one of them grants a member in every row", () => {
     const view = viewOf([{ fields: "title,price" }, { filter: { title: "A" }, fields: "price" }]);
     const books = table("books");

@@ -70,7 +70,7 @@ describe("a document becomes a record", () => {
     const shape = (document: StoredRecord) => shaped("books", "_count(reviews),_count(tags)", document, view);
     const document = { _id: 1, __c_reviews: 2, __c_tags: 1 };
     expect(shape(document)).toEqual({ _count: { tags: 1 } });
-    expect(shape({ ...document, __m1: [{ _id: 1 }] })).toEqual({ _count: { reviews: 2, tags: 1 } });
+    expect(shape({ ...document, __m0: [{ _id: 1 }] })).toEqual({ _count: { reviews: 2, tags: 1 } });
   });
 
   it("with values of BSON in their JSON spelling", () => {
