@@ -197,6 +197,7 @@ describe("a to-many relation means any, and is never unknown", () => {
     ["null = has none", { reviews: null }, [4, 6], [1, 2, 3, 5]],
     ["has no tag", { tags: { _is_null: true } }, [4, 6], [1, 2, 3, 5]],
     ["has a tag", { tags: { _neq: null } }, [1, 2, 3, 5], [4, 6]],
+    ["has any tag", { tags: {} }, [1, 2, 3, 5], [4, 6]],
     ["a child's id", { reviews: 3 }, [2], [1, 3, 4, 5, 6]],
     ["_in ids", { reviews: { _in: [1, 2, 4] } }, [1, 3], [2, 4, 5, 6]],
     ["_in of nothing", { reviews: { _in: [] } }, [], ALL],

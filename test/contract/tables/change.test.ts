@@ -710,6 +710,10 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(Object.keys(document ?? {})).not.toContain("rIds");
     await records.updateOne({ _id: new ObjectId(emptied.id) }, { $set: { rIds: [] } });
     await records.updateOne({ _id: new ObjectId(other) }, { $set: { rIds: [null] } });
+    const idsWhere = async (filter: object) =>
+      (await admin.get(`/${made.name}`, { filter, fields: "id" })).body.data;
+    expect(await idsWhere({ r: null })).toHaveLength(2);
+    expect(await idsWhere({ r: {} })).toEqual([]);
     const relations = [
       { id: made.relations[0].id, type: "many-to-one", required: true, onDelete: "RESTRICT" },
     ];

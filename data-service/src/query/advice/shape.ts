@@ -2,7 +2,7 @@
 // nothing that users searched for, so it can be kept and counted. Pure.
 import { type Relation, relationIn, type Table } from "../../catalog/catalog.js";
 import type { AuthorizedChild, AuthorizedPredicate, SortKey, Step, Test } from "../ast.js";
-import { isAboutKey } from "../lower/condition.js";
+import { asksForAny, isAboutKey, type Relational } from "../lower/condition.js";
 
 /**
  * How a field is tested, as far as an index cares. `alternative`: under an `_or`; `negated`: under a `_not`, `_neq` or
@@ -95,19 +95,18 @@ function partsOf(predicate: AuthorizedPredicate, table: Table, around: Around): 
     case "keys":
       return [part(fieldName(table, predicate.field), around("equality"))];
     case "exists":
-      return [part(predicate.relation.name, around(isAboutKey(predicate) ? "negated" : "joined"))];
     case "related": {
       const { name } = predicate.relation;
       if (!isAboutKey(predicate)) return [part(name, around("joined"))];
+      if (predicate.kind === "exists" || asksForAny(predicate)) return [part(name, around("negated"))];
       return partsOf(predicate.where, table, around).map(({ test }) => part(name, test));
     }
   }
 }
 
-function isLink(
-  predicate: AuthorizedPredicate,
-): predicate is Extract<AuthorizedPredicate, { kind: "exists" }> {
-  return predicate.kind === "exists" && isAboutKey(predicate);
+function isLink(predicate: AuthorizedPredicate): predicate is Relational {
+  if (predicate.kind !== "exists" && predicate.kind !== "related") return false;
+  return asksForAny(predicate) && isAboutKey(predicate);
 }
 
 function part(field: string, test: TestClass): FilterPart {

@@ -57,6 +57,8 @@ describe("the shape of a query", () => {
     [{ author: { _is_null: false } }, ["author negated"]],
     [{ author: { name: "Ann" } }, ["author joined"]],
     [{ reviews: {} }, ["reviews joined"]],
+    [{ tags: {} }, ["tags negated"]],
+    [{ tags: null }, ["tags null"]],
   ])("names fields and what is asked of them: %j", (filter, expected) => {
     expect(parts({ filter })).toEqual(expected.sort());
   });

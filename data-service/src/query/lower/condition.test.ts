@@ -172,6 +172,30 @@ describe("a join fetches the one record that decides", () => {
     ]);
   });
 
+  it.each<Json>([{ tags: { _is_null: false } }, { tags: {} }, { tags: { _not_in: [], _neq: null } }])(
+    "existence in a list of links is told by the list itself: %j",
+    (filter) => {
+      expect(both(filter)).toEqual([
+        match({ tagsIds: { $nin: [null, []] } }),
+        match({ tagsIds: { $in: [null, []] } }),
+      ]);
+    },
+  );
+
+  it("existence in a list of links is looked for where a rule may hide the record, or other programs its end", () => {
+    const related: Predicate = { kind: "exists", ...step("books.tags") };
+    const { relation, target } = step("books.tags");
+    const link = { ...relation.link, isAdopted: true };
+    const lookup = [expect.objectContaining({ $lookup: expect.anything() }), expect.anything()];
+    for (const predicate of [
+      authorizePredicate(related, viewOf({ kind: "never" })),
+      authorizePredicate({ ...related, relation: { ...relation, link } }, rootView),
+      authorizePredicate({ ...related, target: { ...target, isAdopted: true } }, rootView),
+      authorizePredicate({ kind: "exists", ...step("tags.books") }, rootView),
+    ])
+      expect(matchStages([predicate], new Names())).toEqual(lookup);
+  });
+
   it("a many-to-many joins over the list of ids, from either end", () => {
     const ends = [stagesOf({ tags: { label: "x" } })[0], stagesOf({ books: { title: "x" } }, "tags")[0]];
     expect(ends).toMatchObject([

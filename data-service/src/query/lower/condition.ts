@@ -187,13 +187,17 @@ function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string
   return op === "startsWith" ? new BSONRegExp(`\\A${literal}`, "i") : new BSONRegExp(`${literal}\\z`, "i");
 }
 
+/** An emptied list is no value, but earlier versions have left some as they were. */
+const NO_LINKS = [null, []];
+
 /**
  * If the link is a single id in the document itself and the question is only about that id, no join is needed: a link never
- * dangles, and no row rule can hide the record.
+ * dangles, and no row rule can hide the record. Nor where the question is only whether a list has links at all.
  */
 function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lowered | undefined {
   if (!isAboutKey(predicate)) return undefined;
   const { link } = predicate.relation;
+  if (link.list) return plain({ [link.field]: wanted ? { $nin: NO_LINKS } : { $in: NO_LINKS } });
   if (predicate.kind === "exists")
     return plain({ [link.field]: { ...(wanted ? { $ne: null } : { $eq: null }), ...onlyLinks(link) } });
   const { condition } = lower(onField(predicate.where, link.field), wanted, names);
@@ -202,9 +206,17 @@ function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lower
 
 /** Can the predicate be answered from the link in the document itself? */
 export function isAboutKey(predicate: Relational): boolean {
-  const { link } = predicate.relation;
-  if (link.on !== "self" || link.list || predicate.visible.kind !== "always") return false;
-  return predicate.kind === "exists" || speaksOnlyOf(predicate.where, predicate.target.idColumn);
+  const { relation, target, visible } = predicate;
+  const { link } = relation;
+  if (link.on !== "self" || visible.kind !== "always") return false;
+  // Other programs write anything into a list of theirs, and delete what one of ours leads to.
+  if (link.list) return asksForAny(predicate) && link.isAdopted !== true && target.isAdopted !== true;
+  return predicate.kind === "exists" || speaksOnlyOf(predicate.where, target.idColumn);
+}
+
+/** Does it ask for nothing but that there is a related record? `{"tags":{}}` of a to-many relation says the same. */
+export function asksForAny(predicate: Relational): boolean {
+  return predicate.kind === "exists" || (predicate.relation.many && predicate.where.kind === "always");
 }
 
 function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {

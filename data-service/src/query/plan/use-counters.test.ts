@@ -42,6 +42,19 @@ const view = viewOf(ALWAYS, buildCatalog(1, definitions, []));
 const everything = rowRules(view);
 const nothing = rowRules(viewOf(NEVER, buildCatalog(1, definitions, [])));
 
+const bare: BoundNode = {
+  table: table("posts"),
+  columns: [],
+  children: [],
+  counts: [],
+  limit: 10,
+  skip: 0,
+  filter: ALWAYS,
+  sort: [],
+};
+const column = comments.counter?.column;
+const has = { kind: "not", of: { kind: "test", column, test: { op: "isNull" } } };
+
 describe("the number a counted relation keeps", () => {
   test("is there on the parent's side of a counted relation", () => {
     expect(counterFor(comments, table("comments"), everything)).toBe(comments.counter);
@@ -64,17 +77,28 @@ describe("the number a counted relation keeps", () => {
     expect(counterFor(unfinished, table("comments", building), everything)).toBeUndefined();
   });
 
+  test("stands in for `{}` of its relation as well, which asks for any child, and for no other condition", () => {
+    const any = (of: Relation, where: Predicate = ALWAYS): Predicate => ({
+      kind: "related",
+      ...step(of),
+      where,
+    });
+    const inFilter = (filter: Predicate) =>
+      useCounters(authorizeRead({ root: { ...bare, filter }, meta: [], aggregate: [] }, view)).root.filter;
+    expect(inFilter(any(comments))).toEqual(has);
+    expect(inFilter({ kind: "not", of: any(comments) })).toEqual({ kind: "not", of: has });
+    const isOld: Predicate = { kind: "test", column: table("comments").createdAt, test: { op: "isNull" } };
+    for (const other of [any(relation("notes")), any(comments, isOld)])
+      expect(inFilter(other)).toEqual(authorizePredicate(other, view));
+  });
+
   test("stands in for counting in sorts and fields, and for looking in filters, at every depth", () => {
     const asked: BoundNode = {
-      table: table("posts"),
-      columns: [],
-      children: [],
+      ...bare,
       counts: [
         { kind: "counted", step: step(comments) },
         { kind: "counted", step: step(relation("notes")) },
       ],
-      limit: 10,
-      skip: 0,
       filter: { kind: "and", of: [{ kind: "not", of: exists(comments) }, exists(relation("notes"))] },
       sort: [
         { kind: "count", step: step(comments), descending: true },
@@ -83,11 +107,9 @@ describe("the number a counted relation keeps", () => {
     };
     const query = authorizeRead({ root: asked, meta: [], aggregate: [] }, view);
     const { root } = useCounters(query);
-    const column = comments.counter?.column;
     expect(root.sort[0]).toEqual({ kind: "column", path: [], column, descending: true });
     expect(root.sort[1]).toEqual(asked.sort[1]);
     expect(root.counts).toEqual([{ kind: "stored", step: step(comments), column }, asked.counts[1]]);
-    const has = { kind: "not", of: { kind: "test", column, test: { op: "isNull" } } };
     expect(root.filter).toEqual({
       kind: "and",
       of: [{ kind: "not", of: has }, authorizePredicate(exists(relation("notes")), view)],

@@ -8,6 +8,7 @@ import type {
   SortKey,
 } from "../ast.js";
 import { withParts, withRoot, withWhere } from "../authorize-read.js";
+import { asksForAny } from "../lower/condition.js";
 import { counterFor } from "../lower/counter-for.js";
 
 /** The same query, using counters wherever it shows or sorts by a number of children or asks whether there are any. */
@@ -47,11 +48,13 @@ function inPredicate(predicate: AuthorizedPredicate, rules: RowRules): Authorize
     case "not":
       return { kind: "not", of: inPredicate(predicate.of, rules) };
     case "related":
-      return withWhere(predicate, inPredicate(predicate.where, rules));
     case "exists": {
-      const counter = counterFor(predicate.relation, predicate.target, rules);
-      if (counter === undefined) return predicate;
-      return { kind: "not", of: { kind: "test", column: counter.column, test: { op: "isNull" } } };
+      const counter = asksForAny(predicate) && counterFor(predicate.relation, predicate.target, rules);
+      if (counter)
+        return { kind: "not", of: { kind: "test", column: counter.column, test: { op: "isNull" } } };
+      return predicate.kind === "exists"
+        ? predicate
+        : withWhere(predicate, inPredicate(predicate.where, rules));
     }
     default:
       return predicate;
