@@ -1,10 +1,11 @@
-// Answers whatever never reaches a handler: bytes the parser refuses, CONNECT, targets that are not a path.
+// Answers what never reaches a handler: bytes the parser refuses, unless they come behind a request that is still being
+// answered; CONNECT; targets that are not a path.
 import { randomUUID } from "node:crypto";
 import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
@@ -52,6 +53,8 @@ const USER_AND_HOST = /^\/[/\\][^@/]+@/;
  */
 export function onlyPaths(handler: RequestListener): RequestListener {
   return (request, response) => {
+    // The rest of what was refused, or of what came behind the last request: it gets no answer, so nothing of it is done.
+    if (lastAnswered.has(request.socket)) return void request.resume();
     const { url = "", headers, httpVersion } = request;
     const isPath = url.startsWith("/") && !USER_AND_HOST.test(url);
     if (!isPath && url !== "*") refuse(request, response, "The request target must be a path.");
@@ -86,17 +89,26 @@ function problemOf(error: NodeJS.ErrnoException): string {
   return "This is not a valid HTTP/1.1 request.";
 }
 
-/** Connections that have had their one answer. */
-const answered = new WeakSet<Duplex>();
+/** Connections that take no further request: they have had their last answer, or wait for it. */
+const lastAnswered = new WeakSet<Duplex>();
 
 function answer(socket: Duplex, error: AppError, method: string): void {
   // The client is still sending what the parser refuses; if the connection were closed now, a reset would lose the answer.
-  if (answered.has(socket)) return;
+  if (lastAnswered.has(socket)) return;
+  const underway = answerUnderway(socket);
+  // What is wrong came behind a request that is whole, and may be a write that is done by now: that gets its own answer.
+  if (underway?.req.complete === true && !underway.headersSent) {
+    lastAnswered.add(socket);
+    underway.shouldKeepAlive = false;
+    lingerBeforeClosing(underway.req);
+    return;
+  }
   // The peer may be gone, or this may be the middle of an answer that is on its way already.
-  if (!socket.writable || hasAnswerUnderway(socket)) {
+  if (!socket.writable || underway?.headersSent === true) {
     socket.destroy();
     return;
   }
+  lastAnswered.add(socket);
   const id = randomUUID();
   const body = JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date()));
   const head = [
@@ -108,19 +120,13 @@ function answer(socket: Duplex, error: AppError, method: string): void {
       ? ["Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY"]
       : []),
   ];
-  answered.add(socket);
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), ANSWERED_OPEN_MS).unref();
   socket.once("close", () => clearTimeout(cut));
 }
 
-/** Node keeps the answer in progress on its socket, and its own handler checks the same. */
-function hasAnswerUnderway(socket: Duplex): boolean {
+/** Node keeps the answer in progress on its socket, and its own handler looks there as well; no public name says it. */
+function answerUnderway(socket: Duplex): ServerResponse | undefined {
   const message: unknown = "_httpMessage" in socket ? socket._httpMessage : undefined;
-  return (
-    typeof message === "object" &&
-    message !== null &&
-    "headersSent" in message &&
-    message.headersSent === true
-  );
+  return message instanceof ServerResponse ? message : undefined;
 }

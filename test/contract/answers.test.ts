@@ -413,6 +413,33 @@ describe("a refusal", () => {
   );
 });
 
+describe("a write that is whole, with more behind it than its Content-Length says", () => {
+  // Were it refused, its client would send it again, and have it twice.
+  it.each([
+    ["gateway", "/api"],
+    ["dataService", ""],
+  ] as const)(
+    "is answered by the %s with what was done, which ends the connection",
+    async (service, prefix) => {
+      const signedIn = await anyone.post("/auth/login", stack.admin);
+      const title = `counted in characters for the ${service}`;
+      const body = JSON.stringify({ title });
+      const head = [
+        `POST ${prefix}/notes HTTP/1.1`,
+        "Host: localhost",
+        `Authorization: Bearer ${signedIn.body.accessToken}`,
+        "Content-Type: application/json",
+        `Content-Length: ${body.length}`,
+      ];
+      const answer = await rawExchange(stack[service].url, `${head.join("\r\n")}\r\n\r\n${body}"}`);
+      expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 201"]);
+      expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+      const { body: found } = await admin.get("/notes", { filter: { title } });
+      expect(found.data).toHaveLength(1);
+    },
+  );
+});
+
 describe("address and headers of a request", () => {
   const KIB = 1024;
   const ask = (api: Api, addressBytes: number, headerBytes: number): Promise<Answer> =>

@@ -143,6 +143,31 @@ describe("request lines and framing", () => {
     expect(rig.upstream.arrived[0]?.body.toString()).toBe(hidden);
   });
 
+  it.each([
+    ["a stray byte", "X"],
+    ["the rest of a body whose length was counted in characters", '"}'],
+    ["what is no request, and one that is", `X\r\n\r\n${request("GET /api/hidden HTTP/1.1")}`],
+    [
+      "a wish for a tunnel, and a request",
+      `CONNECT a:1 HTTP/1.1\r\n\r\n${request("GET /api/hidden HTTP/1.1")}`,
+    ],
+  ])("a whole request with %s behind it gets its own answer, as the last one", async (_what, rest) => {
+    rig.upstream.on("POST /p", (_arrived, response) => void response.writeHead(201).end("made"));
+    const answer = await sendRaw(rig.url, `${request("POST /api/p HTTP/1.1", "Content-Length: 2")}{}${rest}`);
+    expect(statuses(answer)).toEqual([201]);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+    expect(rig.upstream.heads).toEqual(["POST /p"]);
+    expect(rig.upstream.last().body.toString()).toBe("{}");
+  });
+
+  it("a request whose own chunks are malformed is refused with 400", async () => {
+    const bytes = `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: chunked")}2\r\n{}\r\nx\r\n`;
+    const answer = await sendRaw(rig.url, bytes);
+    expect(statuses(answer)).toEqual([400]);
+    expectOurs(answer);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
   it.each(["TRACE", "CONNECT", "PROPFIND"])("%s is refused with 405 and Allow", async (method) => {
     const target = method === "CONNECT" ? "evil.com:443" : "/api/me";
     const answer = await sendRaw(rig.url, request(`${method} ${target} HTTP/1.1`, "Connection: close"));
