@@ -105,7 +105,7 @@ export class Exchange {
     // Over TLS nothing is handed over before both know each other.
     const ready = upstream.protocol === "https:" ? "secureConnect" : "connect";
     if (upstream.socket?.connecting === true) {
-      this.#failAfter(this.#limits.connectTimeoutMs, () => new AppError("BAD_GATEWAY"));
+      this.#failAfter(this.#limits.connectTimeoutMs, (cause) => new AppError("BAD_GATEWAY", { cause }));
       upstream.socket.once(ready, () => this.#connected());
     } else this.#connected();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
@@ -167,7 +167,7 @@ export class Exchange {
     const error = cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause });
     const why = cause instanceof AppError ? cause.message : "The connection to the data service broke.";
     const isUncertain = isLost && this.#mayBeDone;
-    this.#next(isUncertain ? uncertain(error.code, why, { headers: error.headers, cause }) : error);
+    this.#next(isUncertain ? uncertain(error.code, why, error) : error);
   }
 
   /** Whether the data service may have done what was asked for: a write that it has got, or the beginning of a lasting one. */
@@ -189,7 +189,8 @@ export class Exchange {
     const start = (): void =>
       this.#failAfter(
         this.#limits.answerTimeoutMs,
-        () => new AppError("QUERY_TIMEOUT", "The data service did not answer in time."),
+        (cause) =>
+          new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause }),
       );
     if (!this.#isBodyLeft) start();
     else this.#request.once("end", () => this.#settled || start());
@@ -199,7 +200,9 @@ export class Exchange {
   #watchBody(stallMs: number, isStuck = (): boolean => true): void {
     const stalled = whenLate(stallMs, () => {
       if (!isStuck()) return stalled.restart();
-      this.fail(new AppError("QUERY_TIMEOUT", "The body stood still for too long."));
+      // Until the body is here, it may be the client who is slow: nothing has failed then.
+      const cause = this.#request.complete ? nothingFor(stallMs) : undefined;
+      this.fail(new AppError("QUERY_TIMEOUT", { message: "The body stood still for too long.", cause }));
     });
     this.#request.on("data", stalled.restart).once("end", stalled.stop);
     this.#response.once("close", stalled.stop);
@@ -213,10 +216,11 @@ export class Exchange {
     this.#watchBody(this.#limits.answerTimeoutMs, () => this.#request.complete);
   }
 
-  #failAfter(milliseconds: number, error: () => AppError): void {
+  /** @param error gets a cause, without which the log would not say why there was no answer */
+  #failAfter(milliseconds: number, error: (cause: Error) => AppError): void {
     if (this.#settled) return;
     this.#stopWaiting?.();
-    this.#stopWaiting = whenLate(milliseconds, () => this.fail(error())).stop;
+    this.#stopWaiting = whenLate(milliseconds, () => this.fail(error(nothingFor(milliseconds)))).stop;
   }
 
   #countBody(): void {
@@ -246,6 +250,11 @@ export class Exchange {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (vary !== undefined) response.vary(vary);
   }
+}
+
+/** The cause, for the log, of a refusal that the data service is to blame for. */
+function nothingFor(milliseconds: number): Error {
+  return new Error(`The data service did nothing for ${milliseconds} ms.`);
 }
 
 /** Refusals that stand for an answer which did not come. */
