@@ -33,7 +33,10 @@ function sendInPieces(response: Response): void {
 const sendAtOnce = (response: Response): void => void response.end(Buffer.alloc(BYTES, "x"));
 
 /** Asks for an answer, of which nothing is read. */
-async function ask(answer: (response: Response) => unknown): Promise<{ response: Response; socket: Socket }> {
+async function ask(
+  answer: (response: Response) => unknown,
+  connection = "close",
+): Promise<{ response: Response; socket: Socket }> {
   const app = express().use(cutUnread({ answerStallMs: STALL_MS }));
   const asked = new Promise<Response>((resolve) => {
     app.use((_request, response) => {
@@ -45,8 +48,20 @@ async function ask(answer: (response: Response) => unknown): Promise<{ response:
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   client = socket;
   socket.on("error", () => {}).pause();
-  socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n\r\n`);
   return { response: await asked, socket };
+}
+
+/** Reads on to the end of the connection. @returns how many bytes came */
+async function readRest(socket: Socket): Promise<number> {
+  let bytes = 0;
+  socket.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  const closed = once(socket, "close");
+  socket.resume();
+  await closed;
+  return bytes;
 }
 
 describe("an answer", () => {
@@ -56,14 +71,19 @@ describe("an answer", () => {
   ])("of which nothing is taken is cut: %s", async (_how, answer) => {
     const { response, socket } = await ask(answer);
     await once(response, "close");
-    let bytes = 0;
-    socket.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-    });
-    const closed = once(socket, "close");
-    socket.resume();
-    await closed;
-    expect(bytes).toBeLessThan(BYTES);
+    expect(await readRest(socket)).toBeLessThan(BYTES);
+  });
+
+  it.each([
+    ["in pieces", sendInPieces],
+    ["in one piece", sendAtOnce],
+  ])("of which nothing is taken is cut, though its client sends something: %s", async (_how, answer) => {
+    const { response, socket } = await ask(answer, "keep-alive");
+    // Between requests, Node passes over empty lines.
+    const sending = setInterval(() => socket.write("\r\n"), STALL_MS / 8);
+    await once(response, "close");
+    clearInterval(sending);
+    expect(await readRest(socket)).toBeLessThan(BYTES);
   });
 
   it.each([
