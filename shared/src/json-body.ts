@@ -5,10 +5,9 @@ import { AppError } from "./app-error.js";
 import { beside } from "./beside.js";
 import { announcesTooMuch, hasBody } from "./has-body.js";
 import type { Json } from "./json.js";
+import { isJsonType } from "./json-type.js";
 import { readJson } from "./read-json.js";
 import { utf8Type } from "./utf8-type.js";
-
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/;
 
 const bodies = beside<Request, Json>();
 
@@ -39,7 +38,7 @@ function requireSize(maxBytes: number): RequestHandler {
 }
 
 const requireJsonType: RequestHandler = (request, _response, next) => {
-  if (hasBody(request.headers) && !JSON_TYPE.test(utf8Type(request.headers["content-type"]) ?? "")) {
+  if (hasBody(request.headers) && !isJsonType(utf8Type(request.headers["content-type"]))) {
     throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body as application/json, in UTF-8.");
   }
   next();

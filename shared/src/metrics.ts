@@ -4,13 +4,12 @@
 import type { Request, RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEventStream } from "./event-stream.js";
+import { KNOWN_METHODS } from "./safe-methods.js";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
 /** In seconds; a hot read takes a few milliseconds, and nothing may take much longer than QUERY_TIMEOUT_MS. */
 export const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
-
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 
 /** A registry with what Node tells about the process: memory, processor, event-loop lag, garbage collection. */
 export function makeRegistry(): Registry {
@@ -60,7 +59,7 @@ export function measureRequests(registry: Registry, routeOf: (request: Request) 
   });
   return (request, response, next) => {
     const started = performance.now();
-    const method = METHODS.includes(request.method) ? request.method : "other";
+    const method = KNOWN_METHODS.includes(request.method) ? request.method : "other";
     inFlight.inc();
     response.once("close", () => {
       inFlight.dec();

@@ -13,6 +13,7 @@ import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import { lingerBeforeClosing } from "./linger.js";
+import { SERVED_METHODS } from "./safe-methods.js";
 
 /** The headers of every such answer: JSON that nobody may store, frame or take for anything else. */
 const HEADERS = {
@@ -116,9 +117,7 @@ function answer(socket: Duplex, error: AppError, method: string): void {
     ...Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Correlation-ID: ${id}`,
-    ...(error.code === "METHOD_NOT_ALLOWED"
-      ? ["Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY"]
-      : []),
+    ...(error.code === "METHOD_NOT_ALLOWED" ? [`Allow: ${SERVED_METHODS.join(", ")}`] : []),
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), ANSWERED_OPEN_MS).unref();

@@ -12,6 +12,7 @@ import { beside } from "./beside.js";
 import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
+import { isJsonType } from "./json-type.js";
 import { lingerBeforeClosing } from "./linger.js";
 import { LinkedSet } from "./linked-set.js";
 import { closeQueuedAnswers } from "./queued-answers.js";
@@ -144,11 +145,10 @@ function spareUnsent(server: Server, inFlight: Iterable<ServerResponse>): void {
   };
 }
 
-const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 const deadlines = beside<IncomingMessage, NodeJS.Timeout>();
 
 function setBodyDeadline(request: IncomingMessage, { jsonMs, otherMs }: BodyTimeouts): void {
-  const isJson = JSON_BODY.test(request.headers["content-type"] ?? "");
+  const isJson = isJsonType(request.headers["content-type"]);
   const cut = (): void => void (request.complete || request.socket.destroy());
   const deadline = setTimeout(cut, isJson ? jsonMs : otherMs).unref();
   deadlines.set(request, deadline);

@@ -1,7 +1,9 @@
 // CORS with credentials for the origins of ALLOWED_ORIGINS, and for nobody else.
+import { KNOWN_METHODS } from "@portico/shared/safe-methods";
 import type { RequestHandler } from "express";
 
-const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, QUERY";
+/** With PUT: its refusal says what to use instead, and a page can read it only if it may ask. */
+const METHODS = KNOWN_METHODS.filter((method) => method !== "OPTIONS").join(", ");
 const REQUEST_HEADERS =
   "Authorization, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, " +
   "If-Unmodified-Since, Last-Event-ID, Range, traceparent, tracestate, X-Correlation-ID, X-HTTP-Method-Override";

@@ -2,8 +2,8 @@
 // import routes. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { hasBody } from "@portico/shared/has-body";
+import { isJsonType } from "@portico/shared/json-type";
 
-const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(;|$)/i;
 const RECORD_FILE = /^(text\/csv|application\/x-ndjson)\s*(;|$)/i;
 const MULTIPART_BODY = /^multipart\/form-data\s*(;|$)/i;
 
@@ -20,5 +20,5 @@ export function isSpecialBody(contentType: string | undefined, route: RouteKind)
 export function isAcceptedBody(headers: IncomingHttpHeaders, route: RouteKind): boolean {
   if (!hasBody(headers)) return true;
   const contentType = headers["content-type"];
-  return JSON_BODY.test(contentType ?? "") || isSpecialBody(contentType, route);
+  return isJsonType(contentType) || isSpecialBody(contentType, route);
 }

@@ -1,5 +1,6 @@
 // Request line and framing headers -> a checked target, or the refusal. Pure; runs before anything else looks.
 import type { ErrorCode } from "@portico/shared/error-codes";
+import { KNOWN_METHODS, SERVED_METHODS } from "@portico/shared/safe-methods";
 
 /** What the parser saw, before anything was interpreted. Lists hold one entry per header line. */
 export interface RequestLine {
@@ -30,8 +31,6 @@ export type RequestLineVerdict =
 
 type Refused = Extract<RequestLineVerdict, { kind: "refused" }>;
 
-/** The data service knows which of them a path takes. None takes PUT, and its refusal says so better than ours would. */
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 const HOST = /^[\w.-]+(:\d{1,5})?$|^\[[\da-f:.]+\](:\d{1,5})?$/i;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
@@ -47,8 +46,9 @@ export function judgeRequestLine(line: RequestLine): RequestLineVerdict {
 }
 
 function judgeFraming(line: RequestLine): Refused | undefined {
-  if (!METHODS.includes(line.method)) {
-    const headers = { Allow: METHODS.filter((method) => method !== "PUT").join(", ") };
+  // The data service knows which of them a path takes.
+  if (!KNOWN_METHODS.includes(line.method)) {
+    const headers = { Allow: SERVED_METHODS.join(", ") };
     const message = `${line.method} is not served.`;
     return { kind: "refused", about: "framing", code: "METHOD_NOT_ALLOWED", message, headers };
   }
