@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { contextOf } from "@portico/shared/http-context";
 import { plainAddress } from "@portico/shared/plain-address";
 import type { Request } from "express";
-import type { Caller } from "../upstream/auth-client.js";
+import type { Caller } from "../upstream/call.js";
 
 /** What a client has sent, to be taken before the request is passed on: its headers become those of the next one. */
 export interface Received {

@@ -1,5 +1,6 @@
 // Parallel requests with one refresh token share one refresh.
-import type { AuthClient, Caller } from "../upstream/auth-client.js";
+import type { AuthClient } from "../upstream/auth-client.js";
+import type { Caller } from "../upstream/call.js";
 import type { IdentityClient } from "../upstream/identity-client.js";
 
 export type Refresh = AuthClient["refresh"];

@@ -1,18 +1,18 @@
 // The gateway's own calls to the data service: log in, refresh, log out, is it ready.
-import { AppError } from "@portico/shared/app-error";
+import type { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
-import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
+import {
+  type Answer,
+  type Caller,
+  call,
+  callerHeaders,
+  pageOriginsHeader,
+  refusalOf,
+  senseless,
+} from "./call.js";
 import { readTokenPair } from "./token-pair.js";
-import { readUpstreamError } from "./upstream-error.js";
-
-/** The client behind a call, as far as the gateway knows it. */
-export interface Caller {
-  readonly correlationId: string;
-  readonly address: string | undefined;
-  readonly userAgent: string | undefined;
-}
 
 /** The session made, or the data service's refusal (wrong password, invalid body, too many tries). */
 export type LoginResult =
@@ -30,7 +30,10 @@ export type SessionName =
   | { readonly accessToken: string }
   | { readonly authorization: string };
 
-/** Every method throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no sense. */
+/**
+ * Every method but `isReady` throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no
+ * sense.
+ */
 export interface AuthClient {
   /** @param origin the web origin the session is for; undefined when no browser asks */
   logIn(body: unknown, origin: string | undefined, caller: Caller): Promise<LoginResult>;
@@ -47,6 +50,7 @@ export interface AuthClient {
    * @throws AppError INVALID_TOKEN or TOKEN_EXPIRED for a token that is not, or no longer, good, FORBIDDEN for an API token
    */
   requireSession(token: string, caller: Caller): Promise<void>;
+  /** False where it can not be reached, too. */
   isReady(): Promise<boolean>;
 }
 
@@ -58,14 +62,6 @@ interface AuthClientSettings {
   readonly readyTimeoutMs: number;
   /** What the calls are made with. */
   readonly fetch?: typeof fetch;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly retryAfter: string | null;
-  /** What the answering clock says. */
-  readonly date: string | null;
 }
 
 // Only the data service's own codes count: something in front of it may answer 400, 401 or 403 as well, and that must sign
@@ -107,7 +103,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
         ...headers,
       });
       // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
-      if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
+      if (answer.status === 200 && objectOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
       // Where a cookie's token is no longer good, there is nothing to end.
       if ("authorization" in session || !isAboutToken(refusal)) throw refusal;
@@ -116,13 +112,13 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       const headers = { ...callerHeaders(caller), Authorization: `Bearer ${token}` };
       const url = `${settings.dataServiceUrl}/me/oauth-accounts`;
       const answer = await call(settings.fetch, url, settings.timeoutMs, { headers });
-      if (answer.status !== 200 || bodyOf(answer).statusCode !== 200) throw refusalOf(answer);
+      if (answer.status !== 200 || objectOf(answer).statusCode !== 200) throw refusalOf(answer);
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
       const asked = call(settings.fetch, `${dataServiceUrl}/readyz`, readyTimeoutMs, {});
       const answer = await asked.catch(() => undefined);
-      return answer?.status === 200 && bodyOf(answer).status === "ready";
+      return answer?.status === 200 && objectOf(answer).status === "ready";
     },
   };
 }
@@ -138,49 +134,8 @@ function pageHeader(origin: string | undefined): Record<string, string> {
   return origin === undefined ? {} : { "X-Portico-Origin": origin };
 }
 
-/** Says for which origins a session must have been made to count here. */
-export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string, string> {
-  return { [PAGE_ORIGINS_HEADER]: writePageOrigins(pageOrigins) };
-}
-
-export function callerHeaders(caller: Caller): Record<string, string> {
-  return {
-    "X-Correlation-ID": caller.correlationId,
-    ...(caller.address === undefined ? {} : { "X-Forwarded-For": caller.address }),
-    ...(caller.userAgent === undefined ? {} : { "User-Agent": caller.userAgent }),
-  };
-}
-
-export async function call(
-  ask: typeof fetch = fetch,
-  url: string,
-  timeoutMs: number,
-  init: RequestInit,
-): Promise<Answer> {
-  try {
-    const response = await ask(url, {
-      ...init,
-      redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const text = await response.text();
-    const { status, headers } = response;
-    return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
-  } catch (cause) {
-    throw new AppError("BAD_GATEWAY", { cause });
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The body as an object; empty if it is none. */
-function bodyOf({ body }: Answer): Readonly<Record<string, unknown>> {
+function objectOf({ body }: Answer): Readonly<Record<string, unknown>> {
   return typeof body === "object" && body !== null ? { ...body } : {};
 }
 
@@ -188,13 +143,4 @@ function tokensOf(answer: Answer): TokenPair {
   const tokens = readTokenPair(answer.body);
   if (tokens === undefined) throw senseless(answer);
   return tokens;
-}
-
-export function refusalOf(answer: Answer): AppError {
-  return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
-}
-
-export function senseless(answer: Answer): AppError {
-  const cause = new Error(`The data service answered ${answer.status} with an unexpected body.`);
-  return new AppError("BAD_GATEWAY", { message: "The data service gave no valid answer.", cause });
 }

@@ -25,7 +25,7 @@ import {
   pageOriginsHeader,
   refusalOf,
   senseless,
-} from "./auth-client.js";
+} from "./call.js";
 import { readTokenPair } from "./token-pair.js";
 
 /**

@@ -1,0 +1,70 @@
+// One call of the gateway's own to the data service: what it says of the client behind it, and what its answer is.
+import { AppError } from "@portico/shared/app-error";
+import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
+import { NO_VALID_ANSWER } from "../proxy/decide-answer.js";
+import { readUpstreamError } from "./upstream-error.js";
+
+/** The client behind a call, as far as the gateway knows it. */
+export interface Caller {
+  readonly correlationId: string;
+  readonly address: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | null;
+  /** What the answering clock says. */
+  readonly date: string | null;
+}
+
+/** Says for which origins a session must have been made to count here. */
+export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string, string> {
+  return { [PAGE_ORIGINS_HEADER]: writePageOrigins(pageOrigins) };
+}
+
+export function callerHeaders(caller: Caller): Record<string, string> {
+  return {
+    "X-Correlation-ID": caller.correlationId,
+    ...(caller.address === undefined ? {} : { "X-Forwarded-For": caller.address }),
+    ...(caller.userAgent === undefined ? {} : { "User-Agent": caller.userAgent }),
+  };
+}
+
+export async function call(
+  ask: typeof fetch = fetch,
+  url: string,
+  timeoutMs: number,
+  init: RequestInit,
+): Promise<Answer> {
+  try {
+    const response = await ask(url, {
+      ...init,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    const { status, headers } = response;
+    return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
+  } catch (cause) {
+    throw new AppError("BAD_GATEWAY", { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function refusalOf(answer: Answer): AppError {
+  return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
+}
+
+export function senseless(answer: Answer): AppError {
+  const cause = new Error(`The data service answered ${answer.status} with an unexpected body.`);
+  return new AppError("BAD_GATEWAY", { message: NO_VALID_ANSWER, cause });
+}
