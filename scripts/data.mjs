@@ -136,15 +136,19 @@ async function importFile({ table, file, format, query }) {
 /** Tells each refused line, what is there nevertheless, and how to go on. */
 function explain({ message, error: { details } }, table) {
   for (const line of [message].flat()) process.stderr.write(`${line}\n`);
-  if (details?.imported === undefined) return;
-  const { imported, dryRun, next } = details;
-  if (dryRun) process.stderr.write("Nothing was imported: this was a dry run.\n");
-  else if (imported === 0) process.stderr.write("Nothing was imported.\n");
-  else {
-    process.stderr.write(
-      `${imported} records are in "${table}". Put the lines right and go on with --from=${next}\n`,
-    );
-  }
+  if (details?.imported !== undefined) process.stderr.write(`${howFar(details, table)}\n`);
+}
+
+function howFar({ imported, dryRun, next, rejected, uncertain }, table) {
+  if (dryRun) return "Nothing was imported: this was a dry run.";
+  const there = `${imported} records are in "${table}"`;
+  if (uncertain)
+    return `${there}. Whether those from line ${next} on are, too, is not known: look before you go on.`;
+  // What ended it was no line: a session, the database, the disk.
+  if (rejected === undefined) return `${there}; when the above allows it, go on with --from=${next}`;
+  return imported === 0
+    ? "Nothing was imported."
+    : `${there}. Put the lines right and go on with --from=${next}`;
 }
 
 async function exportTable({ file, ...call }) {

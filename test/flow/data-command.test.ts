@@ -175,6 +175,42 @@ describe("something else at the address", () => {
     expect(errors).not.toContain("    at ");
   });
 
+  const NOT_SAID = "The database did not say whether this was written.";
+  it.each([
+    [
+      "of which nobody knows whether it is there",
+      { uncertain: true, imported: 0, dryRun: false, next: 2 },
+      '0 records are in "batches". Whether those from line 2 on are, too, is not known: look before you go on.',
+    ],
+    [
+      "of which nobody knows whether it is there, after others",
+      { uncertain: true, imported: 500, dryRun: false, next: 502 },
+      '500 records are in "batches". Whether those from line 502 on are, too, is not known: look before you go on.',
+    ],
+    [
+      "that no line has stopped",
+      { imported: 500, dryRun: false, next: 502 },
+      '500 records are in "batches"; when the above allows it, go on with --from=502',
+    ],
+    [
+      "that no line has stopped, of which some is still to be taken back",
+      { imported: 0, dryRun: false, next: 2 },
+      '0 records are in "batches"; when the above allows it, go on with --from=2',
+    ],
+  ])(
+    "that answers an import with a batch %s is not said to want other lines",
+    async (_what, details, last) => {
+      const body = { statusCode: 503, message: NOT_SAID, error: { code: "SERVICE_UNAVAILABLE", details } };
+      other.on(
+        "POST /api/batches/import",
+        (_arrived, response) => void response.writeHead(503).end(JSON.stringify(body)),
+      );
+      const file = await given("batches.csv", "title\na\n");
+      const { code, errors } = await data(["import", file], { PORTICO_TOKEN: "t", APP_URL: other.url });
+      expect([code, errors.split("\n").slice(1)]).toEqual([1, [NOT_SAID, last, ""]]);
+    },
+  );
+
   it.each([
     ["a page for every address", "text/html", "<h1>App</h1>"],
     ["JSON", "application/json", '{"statusCode":200,"data":[]}'],
