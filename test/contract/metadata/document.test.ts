@@ -423,6 +423,25 @@ describe("the schemas of the document", () => {
       expect(check(pointerTo("components", "schemas", "Error"), error)).toEqual([]);
   });
 
+  it("say how what is not listed is refused", async () => {
+    const statuses = (caller: Caller, calls: readonly string[]) =>
+      Promise.all(
+        calls.map(async (call) => {
+          expect([call, operationOf(documents[caller], call)]).toEqual([call, undefined]);
+          const [method = "", path = ""] = call.split(" ");
+          return (await room[caller].send(method, path)).status;
+        }),
+      );
+    const [methods, addresses] = [["PUT /articles"], ["GET /nothing"]];
+    expect(await statuses("root", [...methods, ...addresses])).toEqual([405, 404]);
+    expect(await statuses("writer", [...methods, ...addresses, "GET /vaults"])).toEqual([405, 404, 403]);
+    expect(await statuses("visitor", [...methods, ...addresses, "GET /vaults"])).toEqual([405, 404, 401]);
+    for (const caller of CALLERS)
+      expect(documents[caller].info.description).toContain(
+        "401 or 403 where it is not yours, else 405 for a method and 404 for an address",
+      );
+  });
+
   it("take what the server takes, and refuse what it refuses", async () => {
     const check = checksOf(documents.root);
     const { id: desk } = (await room.root.post("/desks", { name: "Sport" })).body.data[0];
