@@ -5,6 +5,7 @@ import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
 import { readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { CallerChanged } from "../records/acting-for.js";
 import { applyFile, confirming } from "./apply-file.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { createTable, finishInterrupted, type SchemaDeps } from "./create-table.js";
@@ -126,6 +127,20 @@ describe("a new table over documents that a deleted one has shown", () => {
     await deleted(latter);
     await (await undoChange(deps(), id)).done;
     expect((await uniquesOf()).toSorted()).toEqual([expect.stringMatching(/^portico_email_1_/), "theirs_1"]);
+  });
+
+  it("is taken back, and fills in nothing, where its maker may no longer make it", async () => {
+    await deleted(id);
+    const instance = deps();
+    const isThere = async () => (await instance.catalogStore.load()).length > 0;
+    const requireCaller = async (): Promise<void> => {
+      if (await isThere()) throw new CallerChanged();
+    };
+    const definition = { name: "members", columns: [{ name: "points", type: "int", default: 1 }] };
+    const making = makeTable({ ...instance, requireCaller }, definition);
+    await expect(making).rejects.toThrow(CallerChanged);
+    expect([await isThere(), await instance.catalogStore.halfMade()]).toEqual([false, []]);
+    expect(await db.collection("members").distinct("points")).toEqual([]);
   });
 
   it("takes nothing from a table that got them in the meantime", async () => {

@@ -16,6 +16,7 @@ import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
+import type { AskingCaller } from "../records/acting-for.js";
 import { until } from "../until.js";
 import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -32,7 +33,7 @@ import type { Presence } from "./presence.js";
 /** Makes the index of a number of children. @throws AppError 409 where MongoDB allows no more */
 export type ProvisionNumber = (parents: Table, index: IndexSpec) => Promise<void>;
 
-export interface SchemaDeps {
+export interface SchemaDeps extends AskingCaller {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changeLock: Pick<ChangeLock, "holder">;
@@ -77,7 +78,8 @@ export async function createTable(
   requireOwnCollection(catalog, definition);
   const maker: Noted = { instance: deps.presence.id, at: deps.clock.now() };
   if (!(await deps.catalogStore.reserve(definition, maker, isHalf))) throw nameTaken(definition.name);
-  await provisionAndPublish(deps, definition, (catalog) => {
+  await provisionAndPublish(deps, definition, async (catalog) => {
+    await deps.requireCaller();
     checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);
   });
@@ -229,11 +231,14 @@ async function numbersOf(deps: SchemaDeps, definition: TableDefinition): Promise
   return numberIndexes(catalog, tableById(catalog, id));
 }
 
-/** @param check throws when the definition does not fit into a catalog that others have changed meanwhile */
+/**
+ * @param check throws when the definition does not fit into a catalog that others have changed meanwhile, or whoever asked for
+ * the table may no longer make it
+ */
 async function provisionAndPublish(
   deps: SchemaDeps,
   definition: TableDefinition,
-  check: (catalog: Catalog) => void,
+  check: (catalog: Catalog) => Promise<void>,
 ): Promise<void> {
   const isOurs = async (): Promise<boolean> => {
     // Another table may have come to the same documents meanwhile, or be coming back to them by a change.
@@ -246,7 +251,7 @@ async function provisionAndPublish(
     // An instance that took this one for dead has made it meanwhile.
     if (tableById(catalog, definition.id) !== undefined) return;
     // Checked once more, now that nobody else can take the name: making indexes must not touch another table of this name.
-    check(catalog);
+    await check(catalog);
     await deps.provisionNew(builtTable(deps, definition), isOurs);
     await provisionNumbers(deps, definition);
     const publish = async (): Promise<boolean> => {
@@ -254,7 +259,7 @@ async function provisionAndPublish(
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took this making for an interrupted one and has published the table.
       if (catalog.tables.get(definition.name)?.id === definition.id) return true;
-      check(catalog);
+      await check(catalog);
       return deps.catalogStore.publish(definition, catalog.version);
     };
     const gaveUp = () => {
@@ -299,7 +304,9 @@ export async function finishInterrupted(
     const { definition, maker } = making;
     if (!(await isLeft(maker)) || !(await deps.catalogStore.takeOver(making, deps.presence.id))) continue;
     try {
-      await provisionAndPublish(deps, definition, (catalog) => requireStillFits(deps, definition, catalog));
+      await provisionAndPublish(deps, definition, async (catalog) =>
+        requireStillFits(deps, definition, catalog),
+      );
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
     }

@@ -53,7 +53,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
             // The others before it may have taken long.
             await callerOf(request).now();
             await wish(deps, request, "create", []);
-            return makeTable(requestDeps, body(request));
+            return makeTable(askingFor(requestDeps, request), body(request));
           });
           await deletesEnded(requestDeps, id);
           const made = await readEach(deps, shape, [parseId(table, id)]);

@@ -157,7 +157,7 @@ function settings(config: Config): Settings {
   };
 }
 
-type TableParts = SchemaDeps &
+type TableParts = Omit<SchemaDeps, "requireCaller"> &
   Pick<ChangeDeps, "changes" | "changesUnderWay" | "changeLock" | "data" | "instances" | "presence"> &
   Pick<RecordDeps, "gate">;
 
