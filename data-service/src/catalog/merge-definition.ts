@@ -10,7 +10,8 @@ const SERVICE_KEYS = ["id", "createdAt", "updatedAt", "change"];
 
 /**
  * Keys that are not named stay as they are. A list is the full set: an entry with an id is that member, and what it does not
- * name stays; an entry without an id is a new member; and a member that is left out is removed.
+ * name stays; an entry without an id is a new member; and a member that is left out is removed. Null is an
+ * empty list.
  */
 export function mergeDefinition(existing: TableDefinition, patch: JsonObject): JsonObject {
   const given = Object.fromEntries(Object.entries(patch).filter(([key]) => !SERVICE_KEYS.includes(key)));
@@ -36,7 +37,7 @@ export function definitionJson({ id: _id, storage: _storage, ...plain }: TableDe
 
 function mergeMembers(existing: readonly Member[], given: Json | undefined): Json {
   const former: Json = JSON.parse(JSON.stringify(existing));
-  if (given === undefined || given === null) return former;
+  if (given === undefined) return former;
   if (!isArray(given) || !isArray(former)) return given;
   const byId = new Map(former.map((each) => [isObject(each) ? each.id : undefined, each]));
   return given.map((each) => {

@@ -424,6 +424,18 @@ describe("an additive change applies at once", () => {
 });
 
 describe("a change that loses data or may fail is refused with what it would cost, and applied when confirmed", () => {
+  it.each(["columns", "relations"])("null for %s, which empties that list alone", async (list) => {
+    const relations = [{ name: "author", type: "many-to-one", table: "people" }];
+    const made = await table({ ...TEXT, relations });
+    const { id: author } = await make(admin, "people", {});
+    await make(admin, made.name, { a: "x", author });
+    const where = list === "columns" ? "columns.a" : "relations.author";
+    expectDestructive(await admin.patch(`/svc_table/${made.id}`, { [list]: null }), [{ where, rows: 1 }]);
+    const { columns, relations: left } = await patchConfirmed(admin, made.id, { [list]: null });
+    const both = { columns: made.columns, relations: made.relations };
+    expect({ columns, relations: left }).toEqual({ ...both, [list]: [] });
+  });
+
   it("sending a column or relation by its name alone, which means another one: the message says how to keep it", async () => {
     const up = { name: "up", type: "many-to-one", table: `t${count + 1}` };
     const made = await table({ ...TEXT, relations: [up] }, texts("x"));
