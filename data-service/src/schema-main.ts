@@ -1,4 +1,5 @@
 // `npm run schema -- pull|diff|apply|infer`: tables as code, beside or without a running service.
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -100,13 +101,18 @@ function parseWords(args: string[]) {
 /** Only reads the database: no table is made there, and only the engine of this command itself is opened. */
 async function infer(config: Config, file: string): Promise<number> {
   requireDatabase(config.mongodbUrl, "--database or MONGODB_URL");
+  const isThere = new ConfigError([`Nothing is inferred: ${file} exists, and is left as it is.`]);
+  // Before anything is read: that of a large database takes long.
+  if (existsSync(file)) throw isThere;
   const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, ONE_PROCESS);
   });
   try {
     const reader = makeDatabaseReader(store.db, config.systemTablePrefix);
     const { tables, notes } = await inferDatabase(reader, config.systemTablePrefix);
-    await writeFile(file, `${JSON.stringify({ tables }, null, 2)}\n`, { flag: "wx" });
+    await writeFile(file, `${JSON.stringify({ tables }, null, 2)}\n`, { flag: "wx" }).catch(
+      unlessThere(isThere),
+    );
     process.stdout.write(`${[...notes, file].join("\n")}\n`);
     return 0;
   } finally {
@@ -117,16 +123,19 @@ async function infer(config: Config, file: string): Promise<number> {
 /** A database without tables is more often the wrong one than the right one: an existing file must not be lost to it. */
 async function pull({ records, config }: Deps, file: string): Promise<number> {
   const tables = await records.catalogStore.load();
-  await writeFile(file, writeSchemaFile(tables), { flag: tables.length === 0 ? "wx" : "w" }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-      throw new ConfigError([
-        `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
-      ]);
-    },
-  );
+  const isThere = new ConfigError([
+    `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
+  ]);
+  const flag = tables.length === 0 ? "wx" : "w";
+  await writeFile(file, writeSchemaFile(tables), { flag }).catch(unlessThere(isThere));
   process.stdout.write(`${file}\n`);
   return 0;
+}
+
+function unlessThere(refusal: ConfigError): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    throw error.code === "EEXIST" ? refusal : error;
+  };
 }
 
 async function diff({ records }: Deps, file: string): Promise<number> {
