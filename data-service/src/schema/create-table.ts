@@ -193,7 +193,8 @@ function isFull(catalog: Catalog, name: string, counted: readonly string[]): boo
   return table !== undefined && indexesOf(table).length + more > MAX_INDEXES;
 }
 
-function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
+/** A table on its own. */
+export function builtTable(deps: Pick<SchemaDeps, "systemTables">, definition: TableDefinition): Table {
   // On its own it has everything that collection and indexes depend on; targets that are missing here do not matter.
   const related = definition.relations
     .map((relation) => relation.table)
@@ -247,6 +248,8 @@ async function provisionAndPublish(
     return deps.catalogStore.isMaking(definition, deps.presence.id);
   };
   try {
+    // Now that the name is reserved: what a table that is gone has left in the collection may just be going (see sweep-changes).
+    await unlocked(deps);
     const catalog = await deps.catalogs.refresh();
     // An instance that took this one for dead has made it meanwhile.
     if (tableById(catalog, definition.id) !== undefined) return;

@@ -1,5 +1,6 @@
 // What becomes of deleted tables and their documents when it is too late to bring them back. How long that takes, and what else
 // is swept, is in test/contract/tables/kept.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { type Db, ObjectId } from "mongodb";
@@ -38,6 +39,14 @@ async function adopt(definition: JsonObject): Promise<string> {
 }
 const titles = async () => (await db.collection("books").find().toArray()).map(({ title }) => title);
 
+/** Another table that shows the documents of the first, made by a schema file. */
+async function adoptedBySecond(): Promise<string> {
+  const json = { name: "second", storage: { collection: "books" }, columns };
+  const { tables } = readSchemaFile(JSON.stringify({ tables: [json] }));
+  expect(await applyFile(deps(), tables)).toMatchObject([{ problems: [] }]);
+  return (await deps().catalogStore.load()).find(({ name }) => name === "second")?.id ?? "";
+}
+
 describe("a deleted table that showed documents of others", () => {
   const history = () => db.collection("_history").countDocuments();
   /** Stands for an entry of each write, all of which are kept under the id of the table. */
@@ -71,15 +80,86 @@ describe("a deleted table that showed documents of others", () => {
   });
 });
 
-describe("the documents of a deleted table", () => {
-  /** Another table that shows them, made by a schema file. */
-  async function adoptedBySecond(): Promise<string> {
-    const json = { name: "second", storage: { collection: "books" }, columns };
-    const { tables } = readSchemaFile(JSON.stringify({ tables: [json] }));
-    expect(await applyFile(deps(), tables)).toMatchObject([{ problems: [] }]);
-    return (await deps().catalogStore.load()).find(({ name }) => name === "second")?.id ?? "";
+/** A new table for the documents of the first. */
+const makeSecond = (instance: ReturnType<typeof deps>) =>
+  createTable(instance, { name: "second", storage: { collection: "books" }, columns }, { ownIds: true });
+
+/** Another instance sweeps right before a new table of this one is put into use. */
+function sweepingLate(): ReturnType<typeof deps> {
+  const { catalogStore, ...rest } = deps();
+  const publish: typeof catalogStore.publish = async (...given) => {
+    await sweep();
+    return catalogStore.publish(...given);
+  };
+  return { ...rest, catalogStore: { ...catalogStore, publish } };
+}
+
+describe("the indexes of a deleted table that showed documents of others", () => {
+  const indexes = async () =>
+    (await db.collection("books").indexes()).map(({ name = "" }) => name).filter((name) => name !== "_id_");
+  const unique = { columns: [{ name: "title", type: "string", unique: true }] };
+  const THEIRS = ["author_1", "portico_author_-1"];
+  beforeEach(async () => {
+    await db.collection("books").createIndexes([
+      { key: { author: 1 } },
+      // Of another service beside this one, perhaps.
+      { key: { author: -1 }, name: "portico_author_-1" },
+    ]);
+  });
+
+  it("go when it can't come back, and no others", async () => {
+    const id = await adopt(unique);
+    await remove(id);
+    await sweep();
+    const kept = await indexes();
+    expect(kept).toEqual(expect.arrayContaining([...THEIRS, expect.stringMatching(/^portico_title_1_/)]));
+    await age(id);
+    await sweep();
+    expect((await indexes()).toSorted()).toEqual(THEIRS);
+    expect(await deps().changeLock.holder()).toBeUndefined();
+  });
+
+  it("stay for another table that has come to them", async () => {
+    const id = await adopt({});
+    await remove(id);
+    await adoptedBySecond();
+    const before = await indexes();
+    await age(id);
+    await sweep();
+    expect([before.length > THEIRS.length, await indexes()]).toEqual([true, before]);
+  });
+
+  /** Indexes of the deleted table, whose time is over. */
+  async function left(): Promise<string[]> {
+    const id = await adopt({});
+    await remove(id);
+    await age(id);
+    return (await indexes()).toSorted();
   }
 
+  it("stay for a new table that has them already, and is not in use yet", async () => {
+    const before = await left();
+    await makeSecond(sweepingLate());
+    expect((await indexes()).toSorted()).toEqual(before);
+  });
+
+  it("are not counted on by a new table that comes while they go", async () => {
+    const before = await left();
+    const { data, ...rest } = deps();
+    let second: Promise<string> | undefined;
+    const dropIndexes: typeof data.dropIndexes = async (...given) => {
+      second = makeSecond(deps());
+      // Long enough for it to find them, if it were not to wait.
+      await delay(1_000);
+      await data.dropIndexes(...given);
+    };
+    await makeSweeper({ ...rest, data: { ...data, dropIndexes } })();
+    await second;
+    expect((await indexes()).toSorted()).toEqual(before);
+  });
+});
+
+describe("the documents of a deleted table", () => {
   it("go when it can't come back", async () => {
     const id = await createTable(deps(), { name: "books", columns });
     await db.collection("books").insertOne({ title: "ours" });
@@ -105,6 +185,15 @@ describe("the documents of a deleted table", () => {
     };
     await makeSweeper({ ...rest, changes: { ...changes, othersOf } })();
     await (await undoChange(deps(), id)).done;
+    expect(await titles()).toEqual(["ours"]);
+  });
+
+  it("stay for a new one that is about to show them", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    await age(id);
+    await makeSecond(sweepingLate());
     expect(await titles()).toEqual(["ours"]);
   });
 

@@ -1,15 +1,22 @@
 // Removes for good what changes of tables took away, once it is too late to undo them.
+import { ObjectId } from "bson";
 import type { TableDefinition } from "../catalog/definition.js";
 import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
+import { indexesOf } from "../catalog/indexes.js";
 import type { SweptChange, TableChange } from "../mongo/change-store.js";
+import type { RequireLock } from "../mongo/table-writes.js";
+import { until } from "../until.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { KEPT_MS } from "./change-table.js";
+import { builtTable } from "./create-table.js";
 
 /** A day more, so that nothing is swept while somebody undoes its change at the last moment. */
 const SWEPT_AFTER_MS = KEPT_MS + 24 * 60 * 60 * 1000;
 /** How often to look for what is older. */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
+/** How often to try for the lock: nobody waits for a sweep, while a change may take minutes. */
+const LOCK_MS = 1_000;
 
 /** Removes for good what is no longer kept, one change at a time, at most once an hour. */
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
@@ -41,24 +48,49 @@ async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
     const current = definitions.find(({ id }) => id === table.id);
     const isRemoved = ({ removed }: TableChange): boolean => removed.includes(table.id);
     if (current === undefined && isRemoved(change)) {
-      if (!others.some(isRemoved)) await forgetTable(deps, table, definitions);
+      if (!others.some(isRemoved)) await forgetTable(deps, table);
     } else if (table.storage.adopted === true) await sweepNotes(deps, change, table);
     else if (!(await isOthers(deps, table, definitions)))
       await sweepFields(deps, { change, table, current, others });
   }
 }
 
-/** What is known of a table that is gone, and its records, but for adopted ones: these were there before it. */
-async function forgetTable(
-  deps: ChangeDeps,
-  table: TableDefinition,
-  definitions: readonly TableDefinition[],
-): Promise<void> {
+/**
+ * What is known of a table that is gone, and its records. Adopted ones were there before it, so only its indexes go: unique ones
+ * would refuse for ever what other programs write.
+ */
+async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<void> {
   const { id, storage } = table;
   await deps.data.forgetSequence(id);
   await deps.journalStore.forgetTable(id);
-  if (storage.adopted !== true && !(await isOthers(deps, table, definitions)))
+  // A new table uses the indexes that it finds, so none may come to the collection in between (see create-table).
+  await whileLocked(deps, async (requireLock) => {
+    const isAwaited = (await deps.catalogStore.making()).some(
+      ({ definition }) => definition.storage.collection === storage.collection,
+    );
+    if (isAwaited || (await isOthers(deps, table, await deps.catalogStore.load()))) return;
+    const built = builtTable(deps, table);
+    if (storage.adopted === true) return deps.data.dropIndexes(built, indexesOf(built), requireLock);
+    await requireLock();
     await deps.data.dropCollection(storage.collection);
+  });
+}
+
+/** No table is changed meanwhile, and one whose name is reserved only now looks at no collection yet. */
+async function whileLocked(
+  { changeLock, changesUnderWay, presence }: ChangeDeps,
+  act: (requireLock: RequireLock) => Promise<void>,
+): Promise<void> {
+  const holder = { change: new ObjectId().toHexString(), instance: presence.id };
+  await changesUnderWay.while(holder.change, async () => {
+    const patience = { patienceMs: Number.POSITIVE_INFINITY, everyMs: LOCK_MS, tooLate: () => {} };
+    await until(() => changeLock.take(holder), patience);
+    try {
+      await act(() => changeLock.requireHeld(holder));
+    } finally {
+      await changeLock.release(holder);
+    }
+  });
 }
 
 /** Another table may have adopted the collection since, and come back to it if it was deleted. */
