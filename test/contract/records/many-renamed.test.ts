@@ -83,6 +83,21 @@ describe("a request for all drafts that has begun", () => {
     ]);
     for (const table of ["pages", "pages_old"]) expect((await api.get(`/${table}`)).body.data.length).toBe(3);
   });
+
+  it.each<[string, (path: string) => Promise<Answer>]>([
+    ["deleted", (path) => slow.delete(path)],
+    ["changed", (path) => slow.patch(path, { status: "gone" })],
+  ])("is told that its table has no such name any more: nothing is %s", async (done, send) => {
+    const table = `notes_${done}`;
+    const id = await madeDrafts(table);
+    const request = await begun(table, send);
+    await rename(id, `${table}_old`);
+    request.goOn();
+    const { status, body } = await request.answer;
+    const told = `There is no table "${table}"; 0 records were ${done} before`;
+    expect([status, body.message, body.error?.details]).toEqual([404, told, { changed: 0 }]);
+    expect((await api.get(`/${table}_old`, { filter: { status: "draft" } })).body.data.length).toBe(3);
+  });
 });
 
 /** Of whoever asks which instances still work by an earlier number. */

@@ -209,6 +209,8 @@ async function forEach(
       const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
       matched += ids.length - (reasons.length - failed.length);
       for (const reason of failed) if (!isGone(reason)) throw reason;
+      // The same code says that there is no table of this name any more, and then all the rest is as it was.
+      if (failed.length > 0) requireSameTable(findTable(await deps.catalogs.get(), table), query.root.table);
     }
   } catch (reason) {
     throw withProgress(asRefusal(reason), changed, words);
