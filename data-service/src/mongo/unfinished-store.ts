@@ -82,7 +82,7 @@ export class UnfinishedStore {
   }
 
   async ensureIndexes(): Promise<void> {
-    await this.#durable.createIndex({ "once.owner": 1 }, { sparse: true });
+    await this.#durable.createIndex({ "once.key": 1 }, { sparse: true });
     await this.#deletes.createIndex({ group: 1 });
   }
 
@@ -130,8 +130,9 @@ export class UnfinishedStore {
     return (await this.#unfinished.find().sort({ _id: -1 }).toArray()).map(noteOf);
   }
 
-  async ofOnce(owner: string): Promise<Unfinished[]> {
-    return (await this.#unfinished.find({ "once.owner": owner }).toArray()).map(noteOf);
+  /** Of all requests with this Idempotency-Key, the last first. */
+  async ofOnce(key: string): Promise<Unfinished[]> {
+    return (await this.#unfinished.find({ "once.key": key }).sort({ _id: -1 }).toArray()).map(noteOf);
   }
 
   /** Takes over what another process has left. @returns undefined when a third one was faster, or it has ended */

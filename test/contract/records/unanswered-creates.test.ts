@@ -52,6 +52,27 @@ describe("a create that nobody knows to be whole", () => {
   }, 120_000);
 });
 
+describe("a create with an Idempotency-Key that was left half-way", () => {
+  const send = (key: string, body: unknown) =>
+    admin.send("POST", "/ports", {
+      body: JSON.stringify(body),
+      headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+    });
+  const isMadeKnown = (command: string): boolean =>
+    isCommand("update", "_once")(command) && command.includes("\u0008done\u0000\u0001");
+
+  it("is taken back by whoever sends it again, though an attempt in between could not", async () => {
+    await makeTable(admin, { name: "ports", columns: [{ name: "name", type: "string", unique: true }] });
+    const ports = [{ name: "Bergen" }, { name: "Cadiz" }];
+    const statuses: number[] = [];
+    for (const isLost of [isMadeKnown, isCommand("delete", "ports"), () => false]) {
+      proxy.decide((command) => (isLost(command) ? "lost" : "pass"));
+      statuses.push((await send("left-half-way", ports)).status);
+    }
+    expect([statuses, await db.collection("ports").countDocuments()]).toEqual([[503, 503, 201], 2]);
+  }, 60_000);
+});
+
 const isWrite = (command: string): boolean =>
   ["insert", "update", "findAndModify"].some((name) => command.includes(`\u0002${name}\u0000`));
 

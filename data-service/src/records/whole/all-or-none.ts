@@ -36,7 +36,7 @@ export async function allOrNone(
   const { result: ids, isRepeat } = await once(
     deps.once,
     key,
-    (owner) => unfinished.undoOf(owner),
+    (id) => unfinished.undoOf(id),
     (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
   );
   return { ids, documents: undefined, isRepeat };

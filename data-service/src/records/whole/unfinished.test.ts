@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { type Logger, makeLogger } from "@portico/shared/logger";
+import { ObjectId } from "bson";
 import { away as databaseAway } from "../../mongo/driver-errors.js";
 import type { Unfinished as Note } from "../../mongo/unfinished-store.js";
 import type { UndoStep } from "./undo.js";
@@ -18,6 +19,8 @@ const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
 function world({ alone = false } = {}) {
   const kept = new Map<string, Note>();
   const back: string[] = [];
+  /** Keys that were set free. */
+  const freed: string[] = [];
   /** Of those who took it back. */
   const loggers: Logger[] = [];
   /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
@@ -52,7 +55,7 @@ function world({ alone = false } = {}) {
     },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
     all: async () => [...kept.values()],
-    ofOnce: async (owner) => [...kept.values()].filter(({ once }) => once?.owner === owner),
+    ofOnce: async (key) => [...kept.values()].filter(({ once }) => once?.key === key),
     take: async (left, instance, at) => {
       if (kept.get(left.id.toHexString())?.done === true) return undefined;
       const taken = { ...left, instance, at };
@@ -71,7 +74,11 @@ function world({ alone = false } = {}) {
       alone,
       clock: { now: () => new Date(now) },
       logger: makeLogger("test", "fatal"),
-      once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
+      once: {
+        find: async () => undefined,
+        takeOver: async () => true,
+        remove: async (key) => void freed.push(key),
+      },
       takeBack: async (steps, logger) => {
         loggers.push(logger);
         if (away.isAway) throw new Error("the database is away");
@@ -79,7 +86,7 @@ function world({ alone = false } = {}) {
       },
       areDone: async () => there.areDone,
     });
-  return { kept, back, loggers, lost, away, there, later, unfinished };
+  return { kept, back, freed, loggers, lost, away, there, later, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -224,6 +231,20 @@ describe("what a process has left", () => {
     expect([code, headers, details]).toEqual(["SERVICE_UNAVAILABLE", { "Retry-After": seconds }, undefined]);
     away.isAway = false;
     expect([kept.size, await unfinished("other").repair(async () => true), back]).toEqual([1, 1, ["a"]]);
+  });
+
+  it("keeps its key from starting afresh as long as another request with it has left something", async () => {
+    const { kept, freed, unfinished } = world();
+    for (const [table, again] of [
+      ["a", true],
+      ["b", false],
+    ] as const) {
+      const note = { id: new ObjectId(), instance: "dead", at: new Date(0), once: TURN.once, again };
+      kept.set(note.id.toHexString(), { ...note, steps: [step(table)] });
+    }
+    const other = unfinished("other");
+    expect([await other.repair(async ({ again }) => again === true), freed]).toEqual([1, []]);
+    expect([await other.repair(async () => true), freed]).toEqual([1, ["k"]]);
   });
 
   it("can't go on once it was taken back", async () => {

@@ -125,9 +125,9 @@ export class Unfinished {
     return result;
   }
 
-  /** Undoes what a request has left behind, for the one that continues it. */
-  async undoOf(owner: string): Promise<void> {
-    for (const left of await this.#deps.notes.ofOnce(owner)) await this.#takeOver(left);
+  /** Undoes what requests with this key have left behind, the last first, for the one that continues them. */
+  async undoOf(key: string): Promise<void> {
+    for (const left of await this.#deps.notes.ofOnce(key)) await this.#takeOver(left);
   }
 
   /**
@@ -229,9 +229,15 @@ export class Unfinished {
       "taking back what an interrupted request has written",
     );
     await this.#undo(note, note.steps, this.#isLastLook(left));
-    // The key is free again: sending it again starts afresh.
-    if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
+    if (note.once !== undefined) await this.#free(note.once.key);
     return true;
+  }
+
+  /** Sending the key again starts afresh, unless another request with it has left something that is to be taken back first. */
+  async #free(key: string): Promise<void> {
+    const { notes, once, instance } = this.#deps;
+    const isLeft = (await notes.ofOnce(key)).some(({ again, done }) => again !== true && done !== true);
+    if (!isLeft) await once.remove(key, instance);
   }
 
   /** What a process has sent before it died may be written after the first look, and its key may come again before the second. */

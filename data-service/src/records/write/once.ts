@@ -1,7 +1,7 @@
 // Idempotency-Key: a create that is sent again, because its answer was lost, does nothing the second time.
 //
 // The write that ends the key says that all records are there. Whoever sends the key again after a crash takes back what
-// the first request has left (see unfinished) and starts afresh.
+// all requests before have left (see unfinished) and starts afresh: one in between may not have been able to.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Json } from "@portico/shared/json";
@@ -109,7 +109,7 @@ export function onceKey(
 
 /**
  * Runs a create once for all requests with the key.
- * @param undoOf takes back what a request has left behind that died half-way
+ * @param undoOf takes back what requests with this key have left behind that died half-way
  * @param run writes the records and closes the key; if it refuses, the key is free again
  * @returns the ids of the records that the first of the requests has made, and whether another one was the first
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
@@ -117,15 +117,15 @@ export function onceKey(
 export async function once(
   deps: OnceDeps,
   key: OnceKey,
-  undoOf: (owner: string) => Promise<void>,
+  undoOf: (key: string) => Promise<void>,
   run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
 ): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
   const { store } = deps;
   const owner = new ObjectId().toHexString();
-  const { entry, former } = await begin(deps, key, owner);
+  const { entry, isTakenOver } = await begin(deps, key, owner);
   if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
   try {
-    if (former !== undefined) await undoOf(former);
+    if (isTakenOver) await undoOf(key.id);
     const result = await run({
       once: { key: key.id, owner },
       finish: (ids) => store.change(key.id, owner, { ids, done: true }),
@@ -149,8 +149,8 @@ async function letGo(store: OnceStore, { id }: OnceKey, owner: string, error: un
 interface Begun {
   /** The one that this request works under, or one that is done. */
   readonly entry: OnceEntry;
-  /** A request that worked under it before. */
-  readonly former?: string;
+  /** Others worked under it before. */
+  readonly isTakenOver: boolean;
 }
 
 async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
@@ -168,14 +168,14 @@ async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<
   const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
   const until = new Date(now.getTime() + KEPT_MS);
   const entry = { ...key, owner, leaseUntil, until, expiresAt: new Date(now.getTime() + GOES_AFTER_MS) };
-  if (await store.insert(entry)) return { entry };
+  if (await store.insert(entry)) return { entry, isTakenOver: false };
   const found = await store.find(key.id);
   if (found !== undefined && (found.until ?? found.expiresAt) > now) {
     if (found.asked !== key.asked) throw otherRequest();
-    if (found.done === true) return { entry: found };
+    if (found.done === true) return { entry: found, isTakenOver: false };
     if (found.leaseUntil > now) return false;
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
-      return { entry: { ...found, owner }, former: found.owner };
+      return { entry: { ...found, owner }, isTakenOver: true };
   } else if (found !== undefined) await store.remove(key.id, found.owner);
   // The entry that was in the way is gone, or has another owner by now.
   return tryToBegin(deps, key, owner);
