@@ -1,4 +1,4 @@
-// Idempotency keys in `_once`: digests, and the ids of what was made. No body is kept.
+// Idempotency keys in `_once`: digests, and the ids of what was made and of its table. No body is kept.
 import type { Collection, Db } from "mongodb";
 import type { OnceEntry, OnceStore } from "../records/write/once.js";
 import { isDuplicate } from "./driver-errors.js";

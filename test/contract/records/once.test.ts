@@ -5,6 +5,7 @@ import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { allowAll, roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { deleteConfirmed } from "../tables/change.js";
 import { atOnce, make, makeTable, tally } from "./make.js";
 
 const NONE = "0123456789abcdef01234567";
@@ -47,7 +48,15 @@ const send = (api: Api, key: string, body: unknown, path = "/orders"): Promise<A
   });
 const count = async (item: string): Promise<number> => db.collection("orders").countDocuments({ item });
 const entries = () =>
-  db.collection<{ _id: string; owner: string; until: Date; expiresAt: Date; leaseUntil: Date }>("_once");
+  db.collection<{
+    _id: string;
+    table: string;
+    owner: string;
+    until: Date;
+    expiresAt: Date;
+    leaseUntil: Date;
+    ids: ObjectId[];
+  }>("_once");
 
 describe("a create with an Idempotency-Key", () => {
   it("that is sent again answers the record of the first", async () => {
@@ -129,6 +138,24 @@ describe("a create with an Idempotency-Key", () => {
       expect([status, refused.error.code]).toEqual([409, "CONFLICT"]);
     }
     expect(await count("other")).toBe(0);
+  });
+
+  it("that came for another table of the same name before is refused with 409, and makes nothing", async () => {
+    const [key, fleeting] = [randomUUID(), { name: "fleeting", columns: [{ name: "name", type: "string" }] }];
+    const { id } = await makeTable(admin, fleeting);
+    expect((await send(admin, key, { name: "x" }, "/fleeting")).status).toBe(201);
+    await deleteConfirmed(admin, id);
+    await makeTable(admin, fleeting);
+    const { status, body } = await send(admin, key, { name: "x" }, "/fleeting");
+    expect([status, body.error?.code]).toEqual([409, "CONFLICT"]);
+    expect((await admin.get("/fleeting")).body.data).toEqual([]);
+  });
+
+  it("that a former version kept, without its table, is known", async () => {
+    const [key, item] = [randomUUID(), "former"];
+    const first = await send(admin, key, { item });
+    await entries().updateOne({ ids: new ObjectId(first.body.data[0].id) }, { $unset: { table: "" } });
+    expect((await send(admin, key, { item })).body).toEqual(first.body);
   });
 
   it("is the caller's own: the same key of somebody else is another", async () => {

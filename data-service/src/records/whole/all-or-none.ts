@@ -1,4 +1,5 @@
 // Makes the records of one request all or none, whatever dies, and only once where it has an Idempotency-Key.
+import type { Table } from "../../catalog/catalog.js";
 import type { RecordDeps } from "../record-deps.js";
 import { type OnceKey, once } from "../write/once.js";
 import type { Create, Made } from "../write/run-create.js";
@@ -18,13 +19,14 @@ export interface MadeOnce extends Made {
 /** How the records are made. */
 interface Making {
   readonly key?: OnceKey | undefined;
+  readonly table: Table;
   /** Whether a crash could leave some of them, to be taken back by whoever finds the note of them. */
   readonly needsNote: boolean;
 }
 
 export async function allOrNone(
   deps: RecordDeps,
-  { key, needsNote }: Making,
+  { key, table, needsNote }: Making,
   judge: Judge,
 ): Promise<MadeOnce> {
   const { unfinished } = deps;
@@ -35,7 +37,7 @@ export async function allOrNone(
   if (key === undefined) return first(await unfinished.wholly(noted));
   const { result: ids, isRepeat } = await once(
     deps.once,
-    key,
+    { ...key, table: table.id },
     (id) => unfinished.undoOf(id),
     (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
   );

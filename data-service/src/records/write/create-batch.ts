@@ -36,7 +36,7 @@ export async function createBatch(
     // After a crash nobody could tell those that were written from other records with their ids. Nor need they be: the
     // import goes on where it was cut off.
     const bringsIds = plans.some((plan) => broughtId(plan) !== undefined);
-    await allOrNone(deps, { needsNote: !bringsIds }, (noted) =>
+    await allOrNone(deps, { table: bound.table, needsNote: !bringsIds }, (noted) =>
       prepareCreate(noted, bound.table, plans, pathOf),
     );
     await deps.hooksOf(bound.table).afterWrite([]);

@@ -51,7 +51,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const bound = await bindCreates(deps, rights, request);
   const { table, shape } = bound;
   const pathOf = pathIn(body);
-  const made = await allOrNone(deps, { key, needsNote: !isOneWrite(bound) }, async (noted) => {
+  const made = await allOrNone(deps, { key, table, needsNote: !isOneWrite(bound) }, async (noted) => {
     const plans = await judgeCreates(deps, bound, { pathOf });
     return prepareCreate(noted, table, plans, pathOf);
   });
@@ -83,10 +83,14 @@ async function createTrees(
     checkTree(maker, table, tree, check, ofAll);
     return tree;
   });
-  const { ids, isRepeat } = await allOrNone(deps, { key, needsNote: true }, async () => async (log) => {
-    const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
-    return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
-  });
+  const { ids, isRepeat } = await allOrNone(
+    deps,
+    { key, table, needsNote: true },
+    async () => async (log) => {
+      const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
+      return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
+    },
+  );
   const records = await answerOf(deps, context.shape, ids);
   return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }

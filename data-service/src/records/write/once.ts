@@ -34,7 +34,14 @@ export interface OnceKey {
   readonly asked: string;
 }
 
+/** With the id of the table that the request names, as another one may come to have the name. */
+export interface TableOnceKey extends OnceKey {
+  readonly table: string;
+}
+
 export interface OnceEntry extends OnceKey {
+  /** Entries of former versions have none. */
+  readonly table?: string;
   /** The request that works under the key. */
   readonly owner: string;
   readonly leaseUntil: Date;
@@ -52,7 +59,11 @@ export interface OnceStore {
   insert(entry: OnceEntry): Promise<boolean>;
   find(id: string): Promise<OnceEntry | undefined>;
   /** Changes the entry as long as this owner has it; false when it has not. */
-  change(id: string, owner: string, change: Partial<Omit<OnceEntry, "id" | "asked">>): Promise<boolean>;
+  change(
+    id: string,
+    owner: string,
+    change: Partial<Omit<OnceEntry, "id" | "asked" | "table">>,
+  ): Promise<boolean>;
   /** Makes another one the owner of an entry that is not done; false when it is, or has another owner. */
   takeOver(id: string, owner: string, next: Pick<OnceEntry, "owner" | "leaseUntil">): Promise<boolean>;
   /** Nobody works any more under a key that is not done. */
@@ -116,7 +127,7 @@ export function onceKey(
  */
 export async function once(
   deps: OnceDeps,
-  key: OnceKey,
+  key: TableOnceKey,
   undoOf: (key: string) => Promise<void>,
   run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
 ): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
@@ -153,7 +164,7 @@ interface Begun {
   readonly isTakenOver: boolean;
 }
 
-async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
+async function begin(deps: OnceDeps, key: TableOnceKey, owner: string): Promise<Begun> {
   const tooLate = () => {
     throw stillRunning();
   };
@@ -162,7 +173,7 @@ async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun
 }
 
 /** @returns false while another request works under the key */
-async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun | false> {
+async function tryToBegin(deps: OnceDeps, key: TableOnceKey, owner: string): Promise<Begun | false> {
   const { store, clock } = deps;
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
@@ -171,7 +182,7 @@ async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<
   if (await store.insert(entry)) return { entry, isTakenOver: false };
   const found = await store.find(key.id);
   if (found !== undefined && (found.until ?? found.expiresAt) > now) {
-    if (found.asked !== key.asked) throw otherRequest();
+    if (found.asked !== key.asked || (found.table ?? key.table) !== key.table) throw otherRequest();
     if (found.done === true) return { entry: found, isTakenOver: false };
     if (found.leaseUntil > now) return false;
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
