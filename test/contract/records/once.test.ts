@@ -5,6 +5,8 @@ import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { allowAll, roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { unfinishedIn } from "../../support/unfinished.js";
+import { until } from "../../support/wait.js";
 import { deleteConfirmed } from "../tables/change.js";
 import { atOnce, make, makeTable, tally } from "./make.js";
 
@@ -280,17 +282,19 @@ describe("a create with an Idempotency-Key", () => {
 describe("a create whose process died", () => {
   const DEAD = "a process that died";
 
-  /** What a request leaves behind that came as far as writing some of its records. @returns their ids */
-  async function interrupted(key: string, body: unknown, written: number): Promise<string[]> {
+  /**
+   * What a request leaves behind that came as far as writing some of its records.
+   * @param done and as far as saying that all of them are there
+   * @returns their ids
+   */
+  async function interrupted(key: string, body: unknown, written: number, done = false): Promise<string[]> {
     const first = await send(admin, key, body);
     const ids = first.body.data.map(({ id }: { id: string }) => id);
     for (const id of ids.slice(written)) await admin.delete(`/orders/${id}`);
     const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
     if (entry === undefined) throw new Error("the key is not kept");
-    await entries().updateOne(
-      { _id: entry._id },
-      { $unset: { done: "", ids: "" }, $set: { leaseUntil: new Date(0) } },
-    );
+    const unsaid = { $unset: { done: "", ids: "" }, $set: { leaseUntil: new Date(0) } } as const;
+    if (!done) await entries().updateOne({ _id: entry._id }, unsaid);
     const table = await admin.get("/svc_table", { filter: { name: "orders" }, fields: "id" });
     await db.collection("_unfinished").insertOne({
       instance: DEAD,
@@ -300,6 +304,18 @@ describe("a create whose process died", () => {
     });
     return ids.slice(0, written);
   }
+
+  it("right after its answer stays made when its key is used again after 24 hours", async () => {
+    const [key, item] = [randomUUID(), "known by its key"];
+    await interrupted(key, [{ item }, { item }], 2, true);
+    await entries().updateMany({}, { $set: { until: new Date(0) } });
+    expect((await send(admin, key, [{ item }, { item }])).status).toBe(201);
+    await until(
+      () => unfinishedIn(db),
+      (count) => count === 0,
+    );
+    expect(await count(item)).toBe(4);
+  }, 60_000);
 
   it.each([0, 1, 3])("after %i of three records is made anew by sending it again", async (written) => {
     const [key, item] = [randomUUID(), `interrupted ${written}`];

@@ -1,5 +1,6 @@
 // A request that is refused half-way takes back what it has written, and nothing that others have: their changes, their
 // records, the values they have taken meanwhile.
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
@@ -318,6 +319,23 @@ describe("what a dead process has left", () => {
     );
     expect(await valuesOf(api, "crates", "name")).toEqual(["going"]);
     expect((await api.patch(`/crates/${going}`, { name: "stays" })).status).toBe(200);
+  }, 60_000);
+
+  it("of a create that its Idempotency-Key knows to be whole goes, also in a deleted table", async () => {
+    const { id: table } = await makeTable(api, { name: "jars", columns: [{ name: "name", type: "string" }] });
+    const jars = json([{ name: "a" }, { name: "b" }], { "Idempotency-Key": randomUUID() });
+    const made = (await api.send("POST", "/jars", jars)).body.data;
+    const ids = made.map(({ id }: Row) => new ObjectId(String(id)));
+    const entry = await db.collection("_once").findOne({ ids });
+    await deleteConfirmed(api, table);
+    const once = { key: entry?._id, owner: entry?.owner };
+    const steps = [{ kind: "made", table, ids }];
+    await db.collection("_unfinished").insertOne({ instance: "a dead process", at: LONG_AGO(), once, steps });
+    await settled(0);
+    // As a week later.
+    await db.collection("_once").deleteOne({ ids });
+    expect((await api.send("POST", `/svc_table/${table}/undo`)).status).toBe(200);
+    expect((await api.get("/jars")).body.data).toHaveLength(2);
   }, 60_000);
 
   it("takes away no record of another program that has the number of a new one", async () => {

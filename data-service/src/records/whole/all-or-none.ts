@@ -38,7 +38,7 @@ export async function allOrNone(
   const { result: ids, isRepeat } = await once(
     deps.once,
     { ...key, table: table.id },
-    (id) => unfinished.undoOf(id),
+    (id, owner) => unfinished.undoOf(id, owner),
     (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
   );
   return { ids, documents: undefined, isRepeat };

@@ -125,9 +125,13 @@ export class Unfinished {
     return result;
   }
 
-  /** Undoes what requests with this key have left behind, the last first, for the one that continues them. */
-  async undoOf(key: string): Promise<void> {
-    for (const left of await this.#deps.notes.ofOnce(key)) await this.#takeOver(left);
+  /**
+   * Undoes what requests with this key have left behind, the last first, for the one that continues them. What is whole stays.
+   * @param owner the only one of these requests that is meant
+   */
+  async undoOf(key: string, owner?: string): Promise<void> {
+    for (const left of await this.#deps.notes.ofOnce(key))
+      if (owner === undefined || left.once?.owner === owner) await this.#takeOver(left);
   }
 
   /**
@@ -207,6 +211,11 @@ export class Unfinished {
   }
 
   async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
+    // Its key is forgotten one day, and a note that waits for a deleted table to come back would then not be known as whole.
+    if (left.once !== undefined && (await this.#hasEnded(left.once))) {
+      await this.#deps.notes.forget(left);
+      return false;
+    }
     // Also one that has ended: its process may not have heard so, and may ask for it again.
     if (!(await isDead(left))) return false;
     if (left.done !== true) return this.#takeOver(left);
@@ -251,7 +260,11 @@ export class Unfinished {
     const { once, instance, clock } = this.#deps;
     const leaseUntil = new Date(clock.now().getTime() + ONCE_LEASE_MS);
     if (await once.takeOver(key, owner, { owner: instance, leaseUntil })) return false;
-    const entry = await once.find(key);
+    return this.#hasEnded({ key, owner });
+  }
+
+  async #hasEnded({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
+    const entry = await this.#deps.once.find(key);
     return entry?.owner === owner && entry.done === true;
   }
 }

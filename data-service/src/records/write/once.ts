@@ -16,7 +16,8 @@ import { until } from "../../until.js";
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /**
  * How long its entry stays. By it the notes that a dead process has left are judged, whether all records were made: so even
- * if no data service runs for days, the next one must find it.
+ * if no data service runs for days, the next one must find it. It need not stay for longer: the first look forgets the notes
+ * of what is whole, also in tables that are deleted and may come back.
  */
 const GOES_AFTER_MS = 7 * KEPT_MS;
 /** If a request has not ended after this long, its process counts as dead. */
@@ -85,6 +86,8 @@ export interface Turn<Result> {
   finish(result: Result): Promise<boolean>;
 }
 
+type UndoOf = (key: string, owner?: string) => Promise<void>;
+
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -120,7 +123,8 @@ export function onceKey(
 
 /**
  * Runs a create once for all requests with the key.
- * @param undoOf takes back what requests with this key have left behind that died half-way
+ * @param undoOf takes back what requests with this key, or one of them, have left behind that died half-way; a key that has
+ * ended says of one that it is whole
  * @param run writes the records and closes the key; if it refuses, the key is free again
  * @returns the ids of the records that the first of the requests has made, and whether another one was the first
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
@@ -128,12 +132,12 @@ export function onceKey(
 export async function once(
   deps: OnceDeps,
   key: TableOnceKey,
-  undoOf: (key: string) => Promise<void>,
+  undoOf: UndoOf,
   run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
 ): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
   const { store } = deps;
   const owner = new ObjectId().toHexString();
-  const { entry, isTakenOver } = await begin(deps, key, owner);
+  const { entry, isTakenOver } = await begin(deps, key, owner, undoOf);
   if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
   try {
     if (isTakenOver) await undoOf(key.id);
@@ -164,16 +168,21 @@ interface Begun {
   readonly isTakenOver: boolean;
 }
 
-async function begin(deps: OnceDeps, key: TableOnceKey, owner: string): Promise<Begun> {
+async function begin(deps: OnceDeps, key: TableOnceKey, owner: string, undoOf: UndoOf): Promise<Begun> {
   const tooLate = () => {
     throw stillRunning();
   };
   const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate };
-  return until(() => tryToBegin(deps, key, owner), patience);
+  return until(() => tryToBegin(deps, key, owner, undoOf), patience);
 }
 
 /** @returns false while another request works under the key */
-async function tryToBegin(deps: OnceDeps, key: TableOnceKey, owner: string): Promise<Begun | false> {
+async function tryToBegin(
+  deps: OnceDeps,
+  key: TableOnceKey,
+  owner: string,
+  undoOf: UndoOf,
+): Promise<Begun | false> {
   const { store, clock } = deps;
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
@@ -187,9 +196,13 @@ async function tryToBegin(deps: OnceDeps, key: TableOnceKey, owner: string): Pro
     if (found.leaseUntil > now) return false;
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
       return { entry: { ...found, owner }, isTakenOver: true };
-  } else if (found !== undefined) await store.remove(key.id, found.owner);
+  } else if (found !== undefined) {
+    // Once the entry is gone, nothing tells of what its request has left whether it is whole.
+    await undoOf(key.id, found.owner);
+    await store.remove(key.id, found.owner);
+  }
   // The entry that was in the way is gone, or has another owner by now.
-  return tryToBegin(deps, key, owner);
+  return tryToBegin(deps, key, owner, undoOf);
 }
 
 function otherRequest(): AppError {
