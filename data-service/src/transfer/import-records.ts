@@ -1,7 +1,8 @@
 // POST /{table}/import: a file of records, read as it arrives and written in batches, each record as by a POST.
 //
-// A batch is written completely or not at all. The first one with a problem ends the import: what came before it stays, and
-// the answer says at which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
+// A batch is written completely or not at all, unless it brings ids and its process dies (see create-batch). The first one
+// with a problem ends the import: what came before it stays, and the answer says at which line to continue. A dry run reads on
+// to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";

@@ -2,7 +2,7 @@
 //
 // Each record is handled like a single request, with its rules, checks and links, as long as the filter matches it; the first
 // refusal ends everything, and says how many were changed by then. A request that is sent again continues: what was changed
-// before is changed to the same, or is gone.
+// before is changed to the same, or is gone; but new records in the body are made once more for what still matches.
 import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
