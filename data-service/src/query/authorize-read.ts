@@ -1,5 +1,5 @@
 // Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from. Nothing else does: the
-// functions at the end only change what is asked of something already authorized, without touching the rules. A rule is
+// functions at the end only change what is asked of something already authorized, and take nothing from the rules. A rule is
 // never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not` around it must not
 // tell the two apart.
 import type { ReadView } from "../permission/read-view.js";
@@ -15,6 +15,7 @@ import type {
   RowRules,
 } from "./ast.js";
 import type { State } from "./living.js";
+import { conjunction } from "./logic.js";
 
 /**
  * Everything that lowering needs to know about rights.
@@ -104,6 +105,18 @@ export function withRoot(query: AuthorizedQuery, root: AuthorizedNode): Authoriz
 /** The same query, with a filter that means the same or expresses it differently. */
 export function withFilter(query: AuthorizedQuery, filter: AuthorizedPredicate): AuthorizedQuery {
   return withRoot(query, withParts(query.root, { filter }));
+}
+
+/**
+ * The same query, with conditions before its row rule that are true of every record which the rule lets the caller see: they
+ * say where to look, and the rule decides.
+ */
+export function withNarrowing(
+  query: AuthorizedQuery,
+  narrowing: readonly AuthorizedPredicate[],
+): AuthorizedQuery {
+  const { root } = query;
+  return withRoot(query, brand({ ...root, rule: conjunction([...narrowing, root.rule]) }));
 }
 
 /** The same records, of which only the ids are shown. */

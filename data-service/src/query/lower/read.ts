@@ -50,11 +50,11 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
 
 /**
  * What a ranked record must satisfy once more: it is read as it is by then, and a slow client may come to it minutes later.
- * Keys that a part of the filter was replaced by are as they were: there may be thousands, and MongoDB parses them for each
- * record.
+ * Keys that a part of the filter was replaced by, or that stand before the rule, are as they were: there may be thousands, and
+ * MongoDB parses them for each record.
  */
 function askedAgain({ rule, filter }: AuthorizedNode): AuthorizedPredicate[] {
-  return [rule, ...conjunctsOf(filter).filter((each) => !holdsKeys(each))];
+  return [rule, filter].flatMap(conjunctsOf).filter((each) => !holdsKeys(each));
 }
 
 /** How a list sorted by aggregates is run. */

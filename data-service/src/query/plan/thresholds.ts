@@ -11,3 +11,9 @@ export interface Thresholds {
 }
 
 export const THRESHOLDS: Thresholds = { maxKeys: 5_000, fewParents: 200, windowChildren: 40 };
+
+/**
+ * Up to this many keys say where the records are that a row rule lets pass. It is asked for every list, also where the rule
+ * lets nearly all of them pass and a page is full at once; so less is spent on it than on a filter that somebody wrote.
+ */
+export const MOST_RULE_KEYS = 1_000;

@@ -1,4 +1,5 @@
-// Prepares a list for lowering: asks for the keys behind relation filters, and how many parents a ranking has.
+// Prepares a list for lowering: asks for the keys behind the relations of filter and row rule, and how many parents a ranking
+// has.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type { RecordStore } from "../../mongo/record-store.js";
@@ -11,8 +12,15 @@ import type {
   AuthorizedRelated,
   RowRules,
 } from "../../query/ast.js";
-import { withFilter, withWhere } from "../../query/authorize-read.js";
-import { askedTruth, isAboutKey } from "../../query/lower/condition.js";
+import { withFilter, withNarrowing, withWhere } from "../../query/authorize-read.js";
+import { conditionsIn } from "../../query/conditions.js";
+import {
+  askedTruth,
+  conjunctsOf,
+  isAboutKey,
+  isOnRelated,
+  isRelational,
+} from "../../query/lower/condition.js";
 import type { Stage } from "../../query/lower/document.js";
 import { canRank } from "../../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../../query/lower/read.js";
@@ -26,7 +34,7 @@ import {
 import { KeyRoom } from "../../query/plan/key-room.js";
 import { keyText } from "../../query/plan/key-text.js";
 import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/resolve.js";
-import type { Thresholds } from "../../query/plan/thresholds.js";
+import { MOST_RULE_KEYS, type Thresholds } from "../../query/plan/thresholds.js";
 import { useCounters } from "../../query/plan/use-counters.js";
 import {
   type ExtremeKey,
@@ -74,8 +82,9 @@ export interface PlanDeps {
 const settled = new WeakMap<AuthorizedQuery, Plan>();
 
 /**
- * Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables
- * hold.
+ * Asks what the plan depends on. How many questions that are, only the query and its row rule say, not how much the tables
+ * hold: one or two for each of their relations, one for each search (MOST_ASKED at most), and up to three for a sort by
+ * related records.
  */
 export async function planRead(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
   const known = settled.get(asked);
@@ -95,8 +104,9 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
     return documents;
   };
   const { maxKeys } = deps.thresholds;
-  const [resolved, rarest] = await Promise.all([
+  const [resolved, narrowing, rarest] = await Promise.all([
     resolve({ ask, maxKeys, room: new KeyRoom() }, root.filter, true),
+    narrowingOf({ ask, maxKeys: Math.min(maxKeys, MOST_RULE_KEYS), room: new KeyRoom() }, root),
     findRarest(ask, root.table, root.filter),
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
@@ -105,7 +115,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
     questions.push({ table, pipeline, answers: documents.length });
     return documents;
   };
-  const planned = withFilter(query, withCandidates(resolved, rarest));
+  const planned = withFilter(withNarrowing(query, narrowing), withCandidates(resolved, rarest));
   return {
     query: planned,
     ranking: await planRanking({ ask, whichAreThere }, planned, deps.thresholds),
@@ -264,6 +274,34 @@ async function resolveRelated(
   if (!repeats(keys)) return inner;
   const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
   return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
+}
+
+/**
+ * What the row rule means for the fields of the record itself, where the keys behind its relations are few: without it, a
+ * list would join every record that its caller may not see, until the page is full.
+ */
+async function narrowingOf(
+  resolver: Resolver,
+  { table, rule, filter }: AuthorizedNode,
+): Promise<readonly AuthorizedPredicate[]> {
+  if (namesIds(filter, table)) return [];
+  const narrowing = conjunctsOf(rule).filter(mayNarrow);
+  const resolved = await Promise.all(narrowing.map((each) => resolve(resolver, each, true)));
+  return resolved.filter((each) => !isRelational(each));
+}
+
+/** Such a list looks at few records anyway. */
+function namesIds(filter: AuthorizedPredicate, { idColumn }: Table): boolean {
+  return conjunctsOf(filter).some(
+    (each) =>
+      each.kind === "test" && each.column === idColumn && (each.test.op === "eq" || each.test.op === "in"),
+  );
+}
+
+/** Can keys take the place of every relation in it? All but a few records are no place to look, so a `not` narrows nothing. */
+function mayNarrow(predicate: AuthorizedPredicate): boolean {
+  const related = conditionsIn(predicate).filter(isOnRelated);
+  return predicate.kind !== "not" && related.length > 0 && related.every(({ kind }) => kind === "related");
 }
 
 /** Children that crowd at a few parents: then all of their parents may still be few. */
