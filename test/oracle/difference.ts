@@ -61,6 +61,8 @@ function withoutEnvelope({ data, meta }: JsonObject): JsonObject {
 export interface Finding {
   readonly seed: number;
   readonly case: number;
+  /** Settings of the data service. */
+  readonly road: Readonly<Record<string, string>>;
   readonly blueprint: Blueprint;
   readonly request: Request;
   readonly difference: Difference;

@@ -16,17 +16,27 @@ import { freshPrefix, shrink } from "./shrink.js";
 
 const REQUESTS_PER_CASE = 50;
 /**
- * Tables are never removed, so that a run goes on in a new database from time to time, and with it down another of
- * the planner's roads: the small tables of the cases would all take the first.
+ * Tables are never removed, so that a run goes on in a new database from time to time, and with it down another road. The
+ * cases of the shortest run reach them all.
  */
-const CASES_PER_DATABASE = 14;
-const ROADS: readonly Readonly<Record<string, string>>[] = [
+const CASES_PER_DATABASE = 8;
+
+/** Settings of a data service. */
+type Settings = Readonly<Record<string, string>>;
+
+/** The planner's roads: the small tables of generated cases would all take the first. */
+const ROADS: readonly Settings[] = [
   {},
   { QUERY_PLAN_MAX_KEYS: "0" },
   { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "1" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
 ];
+
+/** The road of a run's so manyth database. */
+export function roadOf(database: number): Settings {
+  return ROADS[database % ROADS.length] ?? {};
+}
 
 export interface RunOptions {
   readonly runs: number;
@@ -47,9 +57,7 @@ export interface RunningService {
 }
 
 /** A data service on a database of its own. @param settings over its defaults */
-export async function startDataService(
-  settings: Readonly<Record<string, string>> = {},
-): Promise<RunningService> {
+export async function startDataService(settings: Settings = {}): Promise<RunningService> {
   const dataDir = await mkdtemp(join(tmpdir(), "portico-oracle-"));
   const mongodbUrl = freshDatabase();
   const service = await startService("@portico/data-service/main", {
@@ -97,17 +105,19 @@ export async function run({
 }: RunOptions): Promise<RunResult> {
   const findings: Finding[] = [];
   let telling = 0;
-  let service = await startDataService();
+  let road = roadOf(0);
+  let service = await startDataService(road);
   try {
     for (let at = 0; at * REQUESTS_PER_CASE < runs && findings.length < mostFindings; at += 1) {
       if (at > 0 && at % CASES_PER_DATABASE === 0) {
         await service.stop();
-        service = await startDataService(ROADS[(at / CASES_PER_DATABASE) % ROADS.length]);
+        road = roadOf(at / CASES_PER_DATABASE);
+        service = await startDataService(road);
       }
       const count = Math.min(REQUESTS_PER_CASE, runs - at * REQUESTS_PER_CASE);
       const result = await runCase(service.api, { seed, at, count, asFound });
       telling += result.telling;
-      if (result.finding !== undefined) findings.push(result.finding);
+      if (result.finding !== undefined) findings.push({ ...result.finding, road });
       progress?.(at * REQUESTS_PER_CASE + count, findings);
     }
   } finally {
@@ -120,7 +130,7 @@ export async function run({
 async function runCase(
   api: Api,
   { seed, at, count, asFound }: { seed: number; at: number; count: number; asFound: boolean },
-): Promise<{ readonly finding: Finding | undefined; readonly telling: number }> {
+): Promise<{ readonly finding: Omit<Finding, "road"> | undefined; readonly telling: number }> {
   const caseSeed = seedOf(seed, at);
   const blueprint = fromSeed(anyBlueprint, caseSeed);
   const built = await build(api, blueprint, freshPrefix()).catch((error: unknown) => {
@@ -149,6 +159,7 @@ function seedOf(seed: number, at: number): number {
 export function describeFinding({
   seed,
   case: at,
+  road,
   isPassing,
   blueprint,
   request,
@@ -161,6 +172,7 @@ export function describeFinding({
   });
   return [
     `difference with seed ${seed}, case ${at}${isPassing ? ", gone when asked again" : ""}`,
+    `  settings  ${JSON.stringify(road)}`,
     ...["  tables and records", ...tables],
     ...[`  request   ${JSON.stringify(request)}`, `  as sent   ${JSON.stringify(parameters)}`],
     `  expected  ${JSON.stringify(expected)}`,

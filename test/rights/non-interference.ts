@@ -6,7 +6,7 @@ import { type Built, build } from "../oracle/build.js";
 import { type Draw, drawn, fromSeed } from "../oracle/draw.js";
 import { anyBlueprint, valueOfType } from "../oracle/generate-data.js";
 import { anyRequest } from "../oracle/generate-request.js";
-import { startDataService } from "../oracle/harness.js";
+import { roadOf, startDataService } from "../oracle/harness.js";
 import { inParallel } from "../oracle/in-parallel.js";
 import type { Id, Json, Row, Table } from "../oracle/model.js";
 import { send } from "../oracle/send.js";
@@ -14,7 +14,8 @@ import { freshPrefix } from "../oracle/shrink.js";
 import { type Api, signIn } from "../support/api.js";
 
 const REQUESTS_PER_CASE = 25;
-const CASES_PER_DATABASE = 20;
+/** Each database goes down another of the planner's roads. */
+const CASES_PER_DATABASE = 3;
 const READER = { email: "reader@example.com", password: "reader's password" };
 
 /** Rules for reading one table. Rows are chosen by id, so that what changes can't change what is seen. */
@@ -27,6 +28,8 @@ interface TableRule {
 
 export interface Leak {
   readonly seed: number;
+  /** Settings of the data service. */
+  readonly road: Readonly<Record<string, string>>;
   readonly request: Request;
   readonly rules: readonly TableRule[];
   readonly before: string;
@@ -53,12 +56,12 @@ export async function run({ pairs, seed, progress }: NonInterferenceOptions): Pr
   const leaks: Leak[] = [];
   let telling = 0;
   let changes = 0;
-  let world = await open();
+  let world = await open(0);
   try {
     for (let at = 0; at * REQUESTS_PER_CASE < pairs && leaks.length < 5; at += 1) {
       if (at > 0 && at % CASES_PER_DATABASE === 0) {
         await world.stop();
-        world = await open();
+        world = await open(at / CASES_PER_DATABASE);
       }
       const count = Math.min(REQUESTS_PER_CASE, pairs - at * REQUESTS_PER_CASE);
       const result = await runCase(world, seed + at, count);
@@ -77,14 +80,18 @@ interface Opened {
   readonly root: Api;
   readonly reader: Api;
   readonly role: string;
+  /** Settings of the data service. */
+  readonly road: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-async function open(): Promise<Opened> {
-  const { api: root, url, stop } = await startDataService();
+/** @param database how many there were before */
+async function open(database: number): Promise<Opened> {
+  const road = roadOf(database);
+  const { api: root, url, stop } = await startDataService(road);
   const role = await idOf(root, "/svc_role", { name: "reader" });
   await idOf(root, "/svc_user", { ...READER, role });
-  return { root, role, stop, reader: await signIn(url, READER) };
+  return { root, role, road, stop, reader: await signIn(url, READER) };
 }
 
 async function idOf(api: Api, path: string, body: Json): Promise<string> {
@@ -94,7 +101,7 @@ async function idOf(api: Api, path: string, body: Json): Promise<string> {
 }
 
 async function runCase(
-  { root, reader, role }: Opened,
+  { root, reader, role, road }: Opened,
   seed: number,
   count: number,
 ): Promise<NonInterferenceResult> {
@@ -116,7 +123,7 @@ async function runCase(
   await Promise.all(made.map((id) => root.delete(`/svc_permission/${id}`)));
   const leaks = best.flatMap(({ request, before }, at) => {
     const is = after[at] ?? "";
-    return before === is ? [] : [{ seed, request, rules, before, after: is }];
+    return before === is ? [] : [{ seed, road, request, rules, before, after: is }];
   });
   return { leaks, changes, telling: best.filter(({ before }) => weight(before) === TELLING).length };
 }
@@ -246,7 +253,7 @@ function changeOf(
   return { path, body: Object.fromEntries([...columns, ...linked]) };
 }
 
-export function describeLeak({ seed, request, rules, before, after }: Leak): string {
-  const parts = { seed, request, rules, before: JSON.parse(before), after: JSON.parse(after) };
+export function describeLeak({ seed, road, request, rules, before, after }: Leak): string {
+  const parts = { seed, road, request, rules, before: JSON.parse(before), after: JSON.parse(after) };
   return JSON.stringify(parts, null, 2);
 }
