@@ -12,8 +12,11 @@ export function tableNameFor(collection: string, systemPrefix: string, taken: Re
     .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
     .toLowerCase();
   const name = beginning(words, "t");
-  const usable = tableNameProblem(name, systemPrefix) === undefined ? name : `t_${name}`.slice(0, SHORTENED);
-  return free(usable, taken);
+  // Judged with its number: of two `svc`, the second would be `svc_2`, a system table.
+  const own = free(name, taken);
+  if (tableNameProblem(own, systemPrefix) === undefined) return own;
+  const letter = systemPrefix.startsWith("t") ? "x" : "t";
+  return free(`${letter}_${name}`.slice(0, SHORTENED), taken);
 }
 
 /** `first name` → `first_name`; a field that has the name of a generated column → `id_field`. */

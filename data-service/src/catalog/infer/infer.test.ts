@@ -40,6 +40,9 @@ const collection = (name: string, more: Partial<CollectionProfile> = {}): Collec
 const infer = (profiles: CollectionProfile[], answers: LinkAnswer[] = []) =>
   inferTables(profiles, answers, { systemPrefix: "svc_", taken: [] });
 
+/** As programs and people choose them, up to beyond the length that tables and members may have. */
+const likelyName = fc.string({ unit: fc.constantFrom(..."abcXYZ019_-. éß日"), maxLength: 80, size: "max" });
+
 describe("names", () => {
   it.each([
     ["blogPosts", "blog_posts"],
@@ -53,6 +56,11 @@ describe("names", () => {
     ["日本", "t"],
   ])("the collection %s is the table %s", (name, table) => {
     expect(tableNameFor(name, "svc_", NONE)).toBe(table);
+  });
+
+  it("neither a number after a name nor a letter before it makes a system table of it", () => {
+    expect(tableNameFor("svc", "svc_", new Set(["svc"]))).toBe("t_svc");
+    expect(tableNameFor("2024", "t_", NONE)).toBe("x_t_2024");
   });
 
   it.each([
@@ -87,16 +95,22 @@ describe("names", () => {
   });
 
   it("every collection and every field gets a name that is allowed, and none twice", () => {
-    const names = fc.array(fc.string({ unit: "binary", maxLength: 80 }), { maxLength: 6 });
+    const name = fc.oneof(likelyName, fc.string({ unit: "binary" }));
+    // Some that differ only after their longest part.
+    const start = fc.constantFrom("", "svc_", "docs");
+    const alike = fc
+      .tuple(start, likelyName, fc.array(name, { maxLength: 5 }))
+      .map(([first, middle, ends]) => ends.map((end) => first + middle + end));
+    const names = fc.oneof(fc.array(name, { maxLength: 6 }), alike);
     fc.assert(
-      fc.property(names, (wishes) => {
+      fc.property(names, fc.constantFrom("svc_", "t", "a_"), (wishes, systemPrefix) => {
         const [tables, members] = [new Set<string>(), new Set<string>()];
         for (const wish of wishes) {
-          tables.add(tableNameFor(wish, "svc_", tables));
+          tables.add(tableNameFor(wish, systemPrefix, tables));
           members.add(memberNameFor(wish, members));
         }
         expect([tables.size, members.size]).toEqual([wishes.length, wishes.length]);
-        expect([...tables].map((name) => tableNameProblem(name, "svc_")).filter(Boolean)).toEqual([]);
+        expect([...tables].map((each) => tableNameProblem(each, systemPrefix)).filter(Boolean)).toEqual([]);
         expect([...members].map(memberNameProblem).filter(Boolean)).toEqual([]);
       }),
       { numRuns: 300 },
@@ -324,13 +338,14 @@ describe("tables", () => {
       .uniqueArray(
         fc.record({
           name: fc.oneof(
-            fc.string({ unit: "binary", maxLength: 12 }),
+            likelyName,
+            fc.string({ unit: "binary" }),
             fc.constantFrom("id", "createdAt", "updated_at"),
           ),
           values: fc.uniqueArray(kinds, { maxLength: 3 }),
           members: fc.uniqueArray(kinds, { maxLength: 2 }),
         }),
-        { selector: ({ name }) => name, maxLength: 12 },
+        { selector: ({ name }) => name, maxLength: 12, size: "max" },
       )
       .map((fields) => collection("things", { fields, uniques: fields.map(({ name }) => [name]) }));
     fc.assert(
