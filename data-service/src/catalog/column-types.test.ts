@@ -19,6 +19,19 @@ const storable = fc
   )
   .filter((value) => !JSON.stringify(value).includes("__proto__") && !JSON.stringify(value).includes("-0"));
 
+const unsigned = fc.oneof(
+  fc.bigInt({ min: 0n, max: 10n ** 34n - 1n }).map(String),
+  fc
+    .tuple(fc.bigInt({ min: 0n, max: 10n ** 8n }), fc.stringMatching(/^(?:0{6,12})?\d{1,13}$/))
+    .map((parts) => parts.join(".")),
+);
+const sign = fc.constantFrom("", "-");
+const objectIds = fc.string({
+  unit: fc.constantFrom(..."0123456789abcdef"),
+  minLength: 24,
+  maxLength: 24,
+});
+
 /** JSON in the spelling that answers use. */
 const CANONICAL: Readonly<Record<DeclaredType, fc.Arbitrary<unknown>>> = {
   string: text,
@@ -28,16 +41,48 @@ const CANONICAL: Readonly<Record<DeclaredType, fc.Arbitrary<unknown>>> = {
   json: storable,
   bigint: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
   float: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
-  decimal: fc
-    .tuple(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: 0, max: 10 ** 9 }))
-    .map(([whole, fraction]) => `${whole}.${fraction}`),
+  decimal: fc.tuple(sign, unsigned).map((parts) => parts.join("")),
   date: days.map((each) => each.slice(0, 10)),
   datetime: days,
   enum: fc.constantFrom(...MEMBERS),
   enumList: fc.array(fc.constantFrom(...MEMBERS)),
   uuid: fc.uuid(),
-  objectId: fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 24, maxLength: 24 }),
+  objectId: objectIds,
 };
+
+/** Texts in which one character is another. */
+const nearly = (type: DeclaredType): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(CANONICAL[type], fc.nat({ max: 40 }), fc.constantFrom(..."0139-+.:TzAf"))
+    .map(([json, at, other]) =>
+      typeof json === "string" ? json.slice(0, at) + other + json.slice(at + 1) : json,
+    );
+
+/** An instant as a clock shows it that is so many minutes ahead of UTC. */
+function elsewhere(time: Date, minutesAhead: number): string {
+  const there = new Date(time.getTime() + minutesAhead * 60_000).toISOString().slice(0, -1);
+  const far = Math.abs(minutesAhead);
+  const [hours, minutes] = [Math.floor(far / 60), far % 60].map((each) => String(each).padStart(2, "0"));
+  return `${there}${minutesAhead < 0 ? "-" : "+"}${hours}:${minutes}`;
+}
+
+type Spelling = readonly [given: string, answered: string];
+
+const OTHER_SPELLINGS: readonly (readonly [DeclaredType, fc.Arbitrary<Spelling>])[] = [
+  ["bigint", fc.maxSafeInteger().map((value) => [String(value).replace(/\d/, "00$&"), String(value)])],
+  ["decimal", fc.tuple(sign, unsigned).map(([minus, digits]) => [`${minus}00${digits}`, minus + digits])],
+  [
+    "datetime",
+    fc
+      .tuple(
+        fc.date({ min: new Date("0001-01-01"), max: new Date("9998-12-31"), noInvalidDate: true }),
+        fc.integer({ min: -1439, max: 1439 }),
+      )
+      .map(([time, minutesAhead]) => [elsewhere(time, minutesAhead), time.toISOString()]),
+  ],
+  ["uuid", fc.uuid().map((id) => [id.toUpperCase(), id])],
+  ["objectId", objectIds.map((id) => [id.toUpperCase(), id])],
+];
 
 /** What the database gives back for a value. */
 function throughBson(value: unknown): unknown {
@@ -60,10 +105,26 @@ describe("every column type", () => {
   it.each(COLUMN_TYPE_NAMES)("%s: takes no null, and any other JSON or refuses it", (type) => {
     const { parse, toJson } = COLUMN_TYPES[type];
     expect(parse(null, MEMBERS)).toBeUndefined();
+    const values = fc.oneof(fc.jsonValue(), CANONICAL[type], nearly(type));
+    let taken = 0;
     fc.assert(
-      fc.property(fc.jsonValue(), (json) => {
+      fc.property(values, (json) => {
         const stored = parse(json as Json, MEMBERS);
-        if (stored !== undefined) expect(parse(toJson(stored), MEMBERS)).toEqual(stored);
+        if (stored === undefined) return;
+        taken += 1;
+        expect(parse(toJson(stored), MEMBERS)).toEqual(stored);
+      }),
+    );
+    expect(taken).toBeGreaterThan(0);
+  });
+
+  it.each(OTHER_SPELLINGS)("%s: is answered in one spelling, however it was given", (type, spellings) => {
+    const { parse, toJson } = COLUMN_TYPES[type];
+    fc.assert(
+      fc.property(spellings, ([given, answered]) => {
+        const stored = parse(given, MEMBERS);
+        expect(stored).toEqual(parse(answered, MEMBERS));
+        expect(toJson(stored)).toBe(answered);
       }),
     );
   });
