@@ -56,13 +56,21 @@ describe("safeFileName", () => {
   });
 
   it("gives, whatever is given, a name that stays as it is", () => {
+    const likely = fc.string({ unit: fc.constantFrom(..."aZ09_-. é日😀"), maxLength: 400, size: "max" });
+    const parts = fc.tuple(
+      fc.constantFrom("", "", "nul", "com1."),
+      fc.oneof(likely, fc.string({ unit: "grapheme", maxLength: 100, size: "max" })),
+      fc.constantFrom("", ".txt", ".tar.gz", " .txt"),
+    );
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme", maxLength: 100 }), (given) => {
+      fc.property(parts, (texts) => {
+        const given = texts.join("");
         const name = safeFileName(given);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is the point.
         const isSafe = name !== "" && !/[/\\\u0000-\u001f]/.test(name) && Buffer.byteLength(name) <= 255;
         return isSafe && safeFileName(name) === name;
       }),
+      { numRuns: 500 },
     );
   });
 });
