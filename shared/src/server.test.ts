@@ -56,6 +56,15 @@ describe("the last request of a connection", () => {
   });
 });
 
+describe("a connection that waits for another request", () => {
+  // Longer than the pools of clients and proxies keep theirs: whoever closes first must not be we.
+  it("is kept for 65 seconds, and its client is told so", async () => {
+    server = await listen(express().use(readAll), WHERE);
+    const { headers } = await fetch(server.url);
+    expect([headers.get("connection"), headers.get("keep-alive")]).toEqual(["keep-alive", "timeout=65"]);
+  });
+});
+
 /** A service that answers nobody, and waits a moment for its answers when it is told to stop. */
 const ANSWERS_NOBODY = `
   import express from "express";
