@@ -59,10 +59,14 @@ const healed = () =>
     30_000,
   );
 
-async function underLoad(name: string, disturb: () => Promise<void>): Promise<void> {
+/** @param disturb gets the keys of acknowledged writes, which become more */
+async function underLoad(
+  name: string,
+  disturb: (acknowledged: ReadonlySet<string>) => Promise<void>,
+): Promise<void> {
   const { send, acknowledged } = readsAndCreates({ client, noteId: system.noteId }, name);
   const load = startLoad(RATE, send);
-  await disturb();
+  await disturb(acknowledged);
   const began = performance.now();
   await healed();
   const recovery = performance.now() - began;
@@ -115,8 +119,13 @@ describe("kill -9 of the database under load", () => {
     `${CRASHES} times loses no acknowledged write, and the data service finds it again by itself`,
     async () => {
       for (let round = 0; round < CRASHES; round += 1) {
-        await underLoad(`crash${round}`, async () => {
-          await delay(500);
+        await underLoad(`crash${round}`, async (acknowledged) => {
+          // With none there would be none to lose.
+          await until(
+            () => acknowledged.size,
+            (count) => count >= 10,
+            MINUTES,
+          );
           await engine.crash();
         });
       }
