@@ -82,8 +82,8 @@ describe("a row rule through a relation", () => {
   it("is narrowed where every one of its branches can be", async () => {
     const { first } = await planned({ kind: "or", of: [thin, named("Ann")] });
     expect(first).toEqual({ $match: { $or: [{ pages: { $lt: 100 } }, { authorId: { $in: [7] } }] } });
-    const tagged: Predicate = { kind: "exists", ...step("books.tags") };
-    expect((await planned({ kind: "or", of: [tagged, named("Ann")] })).asked).toEqual([]);
+    const reviewed: Predicate = { kind: "exists", ...step("books.reviews") };
+    expect((await planned({ kind: "or", of: [reviewed, named("Ann")] })).asked).toEqual([]);
   });
 
   it("is left alone where its keys are many, or most, and where the filter names records", async () => {
