@@ -77,6 +77,11 @@ describe("a root admin who goes", () => {
   });
 });
 
+it("an ordinary user who goes takes no root admin away, however few of them can sign in", async () => {
+  await add({ isRootAdmin: true });
+  expect(await takeTurn(await add({}))).toBe(true);
+});
+
 describe("the turn", () => {
   it("is put over that of others, into the user's record and those of all root admins", async () => {
     const meant = await add({ email: "meant", isActive: false });

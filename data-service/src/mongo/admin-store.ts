@@ -30,6 +30,8 @@ export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
     async takeTurn(userId, turn) {
       const _id = ObjectId.createFromHexString(userId);
       await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
+      // Whoever is none takes none away.
+      if ((await users.findOne({ _id, isRootAdmin: true }, { projection: { _id: 1 } })) === null) return true;
       // One that a delete has marked stays only if the delete is refused.
       return haveWayIn({ _id: { $ne: _id }, isRootAdmin: true, isActive: true, ...FREE });
     },

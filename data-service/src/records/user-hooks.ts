@@ -16,7 +16,10 @@ export interface UserHooksDeps {
   readonly forgetUser: (userId: string) => void;
   /** Clears away what a change or the deletion of the user has made worthless: sessions, and the tokens and providers of a deleted user. */
   readonly clearAway: (userId: string) => Promise<void>;
-  /** Puts a turn into the record of this user and of every root admin. @returns whether another active one can sign in */
+  /**
+   * Puts a turn into the record of this user and of every root admin.
+   * @returns whether another active root admin can sign in, or this user is none
+   */
   readonly takeTurn: (userId: string, turn: string) => Promise<boolean>;
   /** Whether a provider signs the user in. */
   readonly hasProvider: (userId: string) => Promise<boolean>;
