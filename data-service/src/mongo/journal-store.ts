@@ -1,11 +1,12 @@
 // The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being made,
 // `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
-import { BSON, type Collection, type Db, MongoServerError, type ObjectId } from "mongodb";
+import { BSON, type Collection, type Db, type ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
 import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
 import { isDuplicate } from "./driver-errors.js";
+import { dropIndex } from "./drop-index.js";
 
 /** A place in the journal: just after this entry. The number alone is not enough, see `read`. */
 export interface Position {
@@ -48,7 +49,6 @@ const ONCE_FOR_ALL = "table_1_record_1";
 const BY_REVISION = "table_1_record_1_revision_-1";
 /** The latest life of a record first, and within it the latest change. */
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
-const INDEX_NOT_FOUND = 27;
 
 /** Where an entry has the values of a record. */
 const IMAGES = ["before", "after"] as const;
@@ -330,13 +330,6 @@ export class JournalStore {
   async #has(which: Document): Promise<boolean> {
     return (await this.#journal.findOne(which, { projection: { _id: 1 } })) !== null;
   }
-}
-
-async function dropIndex(collection: Pick<Collection, "dropIndex">, name: string): Promise<void> {
-  await collection.dropIndex(name).catch((error: unknown) => {
-    const isMissing = error instanceof MongoServerError && error.code === INDEX_NOT_FOUND;
-    if (!isMissing) throw error;
-  });
 }
 
 function toPending({ _id, ...rest }: PendingDocument): Pending {

@@ -35,3 +35,12 @@ it("a note that is left says no more of links in lists, which others may have se
     ["linked", false],
   ]);
 });
+
+it("notes are no longer found by their owner, as in earlier versions: that index goes", async () => {
+  const notes = database.db.collection("_unfinished");
+  await notes.createIndex({ "once.owner": 1 }, { sparse: true });
+  const store = new UnfinishedStore(database.db, false);
+  await store.ensureIndexes();
+  await store.ensureIndexes();
+  expect((await notes.indexes()).map(({ name }) => name)).toEqual(["_id_", "once.key_1"]);
+});

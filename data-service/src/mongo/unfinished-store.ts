@@ -4,6 +4,10 @@
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { UndoStep } from "../records/whole/undo.js";
+import { dropIndex } from "./drop-index.js";
+
+/** An index of earlier versions, which found the notes of a single request. */
+const BY_OWNER = "once.owner_1";
 
 /** The request of an Idempotency-Key: see records/write/once. */
 export interface OnceOwner {
@@ -83,6 +87,7 @@ export class UnfinishedStore {
 
   async ensureIndexes(): Promise<void> {
     await this.#durable.createIndex({ "once.key": 1 }, { sparse: true });
+    await dropIndex(this.#durable, BY_OWNER);
     await this.#deletes.createIndex({ group: 1 });
   }
 
