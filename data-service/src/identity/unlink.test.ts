@@ -1,7 +1,8 @@
 // The last way to sign in stays, also where a request that takes one away stands still for longer than others wait for it.
-import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Provider } from "@portico/shared/oauth";
 import { memoryAudit } from "../auth/auth-fixture.js";
+import { makeAdminStore } from "../mongo/admin-store.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { userCollection } from "../mongo/user-store.js";
@@ -26,12 +27,14 @@ beforeEach(async () => {
   await database.db.dropDatabase();
 });
 
+const admins = () => makeAdminStore(database.db, "svc_");
 const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
   ...store,
   accounts,
   clock: { now: () => now },
   audit: memoryAudit().audit,
   adminLock: (task) => task("ours"),
+  takeTurn: admins().takeTurn,
 });
 
 async function connected(...providers: Provider[]): Promise<string[]> {
@@ -80,4 +83,42 @@ it("of a root admin goes only while no password of root admins is taken away", a
   await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
   await expect(unlink(deps, USER, second, NOBODY)).rejects.toThrow("holds the lock");
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([second]);
+});
+
+describe("the last provider of a root admin, whose password somebody takes away meanwhile,", () => {
+  const users = () => userCollection(database.db, "svc_");
+  beforeEach(async () => {
+    await store.identityUsers.insert({ ...ANN, createdAt: now });
+    await users().updateOne({}, { $set: { isRootAdmin: true, passwordHash: "hash" } });
+  });
+
+  it("stays where they count it while its own request stands still", async () => {
+    const [account = ""] = await connected("google");
+    let isHeld = true;
+    const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
+      if (isHeld) {
+        isHeld = false;
+        expect([await admins().takeTurn(USER, "theirs"), await admins().hasProvider(USER)]).toEqual([
+          false,
+          true,
+        ]);
+        await users().updateOne({ _turn: "theirs" }, { $unset: { passwordHash: "" } });
+      }
+      return store.accounts.remove(...given);
+    };
+    const slow = unlink(depsWith({ ...store.accounts, remove }), USER, account, NOBODY);
+    await expect(slow).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await store.accounts.listOf(USER)).toHaveLength(1);
+  });
+
+  it("goes where theirs has counted it and stands still, and the password stays", async () => {
+    const [account = ""] = await connected("google");
+    expect([await admins().takeTurn(USER, "theirs"), await admins().hasProvider(USER)]).toEqual([
+      false,
+      true,
+    ]);
+    await unlink(depsWith(store.accounts), USER, account, NOBODY);
+    const late = await users().updateOne({ _turn: "theirs" }, { $unset: { passwordHash: "" } });
+    expect([late.matchedCount, await store.accounts.listOf(USER)]).toEqual([0, []]);
+  });
 });

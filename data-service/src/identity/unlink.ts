@@ -4,6 +4,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Provider } from "@portico/shared/oauth";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
+import type { AdminStore } from "../mongo/admin-store.js";
 import type { Lock } from "../mongo/lock.js";
 import { untilStill } from "../until-still.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
@@ -15,6 +16,8 @@ export interface UnlinkDeps {
   readonly audit: Audit;
   /** Whoever takes away a root admin's password meanwhile would count the provider among the ways in that stay. */
   readonly adminLock: Lock;
+  /** For root admins: the lock alone does not hold one that stands still. */
+  readonly takeTurn: AdminStore["takeTurn"];
 }
 
 /** Each time another request has taken this one for dead. */
@@ -30,8 +33,8 @@ export async function unlink(
   const gaveUp = () => {
     throw new AppError("CONFLICT", "Your accounts are being changed by other requests; try again.");
   };
-  const remove = () =>
-    untilStill(() => judgeAndRemove(deps, userId, accountId), { attempts: ATTEMPTS, gaveUp });
+  const remove = (turn?: string) =>
+    untilStill(() => judgeAndRemove(deps, userId, accountId, turn), { attempts: ATTEMPTS, gaveUp });
   const user = await deps.identityUsers.find(userId);
   const provider = await (user?.isRootAdmin ? deps.adminLock(remove) : remove());
   await deps.audit.record({ event: "oauth.unlink", userId, details: { provider, accountId } }, client);
@@ -40,16 +43,21 @@ export async function unlink(
 /**
  * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
  * mark, and both are refused.
- * @returns the provider, or false when its mark was taken off before the removal: others have counted the account among those that stay
+ * @param turn of a root admin
+ * @returns the provider, or false when its mark was taken off before the removal: others have counted the account among those
+ * that stay
  */
 async function judgeAndRemove(
-  { accounts, identityUsers, clock }: UnlinkDeps,
+  { accounts, identityUsers, takeTurn, clock }: UnlinkDeps,
   userId: string,
   accountId: string,
+  turn: string | undefined,
 ): Promise<Provider | false> {
   const since = clock.now();
   const others = await accounts.markLeaving(accountId, userId, since);
   if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
+  // Whoever counted the account before the mark takes no password away after this; whoever does so later takes the mark off.
+  if (turn !== undefined) await takeTurn(userId, turn);
   if (others === 0 && !(await identityUsers.find(userId))?.hasPassword) {
     await accounts.unmarkLeaving(accountId, since);
     throw new AppError(

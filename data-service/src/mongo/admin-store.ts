@@ -18,8 +18,13 @@ export function makeAdminLock(db: Db, clock: Clock): Lock {
 
 export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
   const users = userCollection(db, systemTablePrefix);
-  const haveProvider = async (ids: readonly ObjectId[]): Promise<boolean> =>
-    (await accountCollection(db).findOne({ userId: { $in: [...ids] } })) !== null;
+  const haveProvider = async (ids: readonly ObjectId[]): Promise<boolean> => {
+    const theirs = { userId: { $in: [...ids] } };
+    // A request that is about to remove one has to look again, now that it is counted (see unlink).
+    const leaving = { ...theirs, leavingSince: { $exists: true } };
+    await accountCollection(db).updateMany(leaving, { $unset: { leavingSince: "" } });
+    return (await accountCollection(db).findOne(theirs)) !== null;
+  };
   /** Whether one of them has a password, or else a provider. */
   const haveWayIn = async (which: Filter<UserDocument>): Promise<boolean> => {
     const found = await users.find(which, { projection: { passwordHash: 1 } }).toArray();

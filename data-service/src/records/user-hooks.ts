@@ -21,7 +21,7 @@ export interface UserHooksDeps {
    * @returns whether another active root admin can sign in, or this user is none
    */
   readonly takeTurn: (userId: string, turn: string) => Promise<boolean>;
-  /** Whether a provider signs the user in. */
+  /** Whether a provider signs the user in, and stays unless somebody looks again. */
   readonly hasProvider: (userId: string) => Promise<boolean>;
   /** The user's address. */
   readonly emailOf: (userId: string) => Promise<string | undefined>;

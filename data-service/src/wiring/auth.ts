@@ -23,7 +23,7 @@ import type { InternalRoutesDeps } from "../identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "../identity/routes.js";
 import type { Secrets } from "../local-secrets.js";
 import type { CacheNotes, Metrics } from "../metrics.js";
-import { makeAdminLock } from "../mongo/admin-store.js";
+import { makeAdminLock, makeAdminStore } from "../mongo/admin-store.js";
 import { makeApiTokenStore } from "../mongo/api-token-store.js";
 import { makeAuditStore } from "../mongo/audit-store.js";
 import type { Store } from "../mongo/connect.js";
@@ -155,6 +155,7 @@ export function makeIdentity(
     logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     adminLock: makeAdminLock(db, clock),
+    takeTurn: makeAdminStore(db, config.systemTablePrefix).takeTurn,
     assertions: makeAssertions(secrets.serviceSecret),
     rootOrigin,
     oauthSignup: config.oauthSignup,
