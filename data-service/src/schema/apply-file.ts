@@ -329,8 +329,8 @@ export async function createBare(
   { name, id, json }: FileTable,
   isHalf = false,
 ): Promise<AppError | undefined> {
-  // A deleted table's id stays its own, so that it can come back.
-  const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
+  // A deleted table's id stays its own until it is swept: before, whatever has the id counts as deleted (see settle-catalog).
+  const isFree = id !== undefined && !(await deps.changes.keepsTable(id));
   const stored = json.storage === undefined ? {} : { storage: json.storage };
   const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null, ...stored };
   try {

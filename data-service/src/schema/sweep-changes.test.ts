@@ -209,3 +209,14 @@ describe("the documents of a deleted table", () => {
     expect(await titles()).toEqual(["ours"]);
   });
 });
+
+it("a schema file with the id of a deleted table that is being swept makes another one", async () => {
+  const id = await createTable(deps(), { name: "books", columns });
+  await remove(id);
+  await age(id);
+  expect(await deps().changes.takeForSweeping(new Date(), new Date())).toMatchObject({ table: id });
+  const { tables } = readSchemaFile(JSON.stringify({ tables: [{ id, name: "books", columns }] }));
+  expect(await applyFile(deps(), tables)).toMatchObject([{ problems: [] }]);
+  const [made] = await deps().catalogStore.load();
+  expect([made?.name, made?.id === id]).toEqual(["books", false]);
+});
