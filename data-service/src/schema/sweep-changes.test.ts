@@ -84,6 +84,9 @@ describe("a deleted table that showed documents of others", () => {
 const makeSecond = (instance: ReturnType<typeof deps>) =>
   createTable(instance, { name: "second", storage: { collection: "books" }, columns }, { ownIds: true });
 
+/** As if the last sweep had been more than an hour ago. */
+const anHourLater = () => db.collection("_changes").updateMany({}, { $unset: { sweptAt: "" } });
+
 /** Another instance sweeps right before a new table of this one is put into use. */
 function sweepingLate(): ReturnType<typeof deps> {
   const { catalogStore, ...rest } = deps();
@@ -196,6 +199,40 @@ describe("the documents of a deleted table", () => {
     await makeSecond(sweepingLate());
     expect(await titles()).toEqual(["ours"]);
   });
+
+  it("go an hour later where that one is not made after all", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    await age(id);
+    const { catalogStore, ...rest } = deps();
+    const publish = async (): Promise<never> => {
+      await sweep();
+      throw new Error("given up");
+    };
+    const making = makeSecond({ ...rest, catalogStore: { ...catalogStore, publish } });
+    await expect(making).rejects.toThrow("given up");
+    expect(await titles()).toEqual(["ours"]);
+    await anHourLater();
+    await sweep();
+    expect([await titles(), await db.collection("_changes").countDocuments()]).toEqual([[], 0]);
+  });
+
+  it("go an hour later where a change of another table takes long", async () => {
+    const id = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    await remove(id);
+    await age(id);
+    const { changeLock } = deps();
+    const other = { change: new ObjectId().toHexString(), instance: "another" };
+    expect(await changeLock.take(other)).toBe(true);
+    await sweep();
+    expect(await titles()).toEqual(["ours"]);
+    await changeLock.release(other);
+    await anHourLater();
+    await sweep();
+    expect(await titles()).toEqual([]);
+  }, 20_000);
 
   it("stay for another deleted one that shows them and can come back", async () => {
     const id = await createTable(deps(), { name: "books", columns });

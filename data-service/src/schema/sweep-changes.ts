@@ -17,6 +17,8 @@ const SWEPT_AFTER_MS = KEPT_MS + 24 * 60 * 60 * 1000;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 /** How often to try for the lock: nobody waits for a sweep, while a change may take minutes. */
 const LOCK_MS = 1_000;
+/** How long to try: a stop of the service waits for this. */
+const LOCK_PATIENCE_MS = 3_000;
 
 /** Removes for good what is no longer kept, one change at a time, at most once an hour. */
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
@@ -29,7 +31,8 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
       const now = deps.clock.now();
       const change = await deps.changes.takeForSweeping(new Date(began - SWEPT_AFTER_MS), now);
       if (change === undefined) return;
-      await sweep(deps, change);
+      // Whatever is in the way may take long. Until the change is taken again, its remains count as kept.
+      if (!(await sweep(deps, change))) return;
       await deps.changes.forget(change.id);
     }
   };
@@ -38,8 +41,9 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 /**
  * Only what this very change took out of use: anything else belongs to another change, and is kept as long as that one. Of a
  * change that was undone, that is what did not come back, and has not been taken anew since.
+ * @returns false where something is left that must wait
  */
-async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
+async function sweep(deps: ChangeDeps, change: SweptChange): Promise<boolean> {
   for (const table of change.before) {
     // As they are now: sweeping what came before may have taken long. And the definitions first: a change is noted before it is
     // published, so one that took something out of these is among the others; read the other way round, it could be missed.
@@ -48,45 +52,55 @@ async function sweep(deps: ChangeDeps, change: SweptChange): Promise<void> {
     const current = definitions.find(({ id }) => id === table.id);
     const isRemoved = ({ removed }: TableChange): boolean => removed.includes(table.id);
     if (current === undefined && isRemoved(change)) {
-      if (!others.some(isRemoved)) await forgetTable(deps, table);
+      if (!others.some(isRemoved) && !(await forgetTable(deps, table))) return false;
     } else if (table.storage.adopted === true) await sweepNotes(deps, change, table);
     else if (!(await isOthers(deps, table, definitions)))
       await sweepFields(deps, { change, table, current, others });
   }
+  return true;
 }
 
 /**
  * What is known of a table that is gone, and its records. Adopted ones were there before it, so only its indexes go: unique ones
  * would refuse for ever what other programs write.
+ * @returns false where others are at work: a new table that may use what is there, and may still be given up, or a change
  */
-async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<void> {
+async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<boolean> {
   const { id, storage } = table;
   await deps.data.forgetSequence(id);
   await deps.journalStore.forgetTable(id);
   // A new table uses the indexes that it finds, so none may come to the collection in between (see create-table).
-  await whileLocked(deps, async (requireLock) => {
+  return whileLocked(deps, async (requireLock) => {
     const isAwaited = (await deps.catalogStore.making()).some(
       ({ definition }) => definition.storage.collection === storage.collection,
     );
-    if (isAwaited || (await isOthers(deps, table, await deps.catalogStore.load()))) return;
-    const built = builtTable(deps, table);
-    if (storage.adopted === true) return deps.data.dropIndexes(built, indexesOf(built), requireLock);
-    await requireLock();
-    await deps.data.dropCollection(storage.collection);
+    if (isAwaited) return false;
+    if (!(await isOthers(deps, table, await deps.catalogStore.load()))) await drop(deps, table, requireLock);
+    return true;
   });
 }
 
-/** No table is changed meanwhile, and one whose name is reserved only now looks at no collection yet. */
+async function drop(deps: ChangeDeps, table: TableDefinition, requireLock: RequireLock): Promise<void> {
+  const built = builtTable(deps, table);
+  if (table.storage.adopted === true) return deps.data.dropIndexes(built, indexesOf(built), requireLock);
+  await requireLock();
+  await deps.data.dropCollection(table.storage.collection);
+}
+
+/**
+ * No table is changed meanwhile, and one whose name is reserved only now looks at no collection yet.
+ * @returns what `act` returns, or false where another change takes too long
+ */
 async function whileLocked(
   { changeLock, changesUnderWay, presence }: ChangeDeps,
-  act: (requireLock: RequireLock) => Promise<void>,
-): Promise<void> {
+  act: (requireLock: RequireLock) => Promise<boolean>,
+): Promise<boolean> {
   const holder = { change: new ObjectId().toHexString(), instance: presence.id };
-  await changesUnderWay.while(holder.change, async () => {
-    const patience = { patienceMs: Number.POSITIVE_INFINITY, everyMs: LOCK_MS, tooLate: () => {} };
-    await until(() => changeLock.take(holder), patience);
+  return changesUnderWay.while(holder.change, async () => {
+    const patience = { patienceMs: LOCK_PATIENCE_MS, everyMs: LOCK_MS, tooLate: () => false };
+    if (!(await until(() => changeLock.take(holder), patience))) return false;
     try {
-      await act(() => changeLock.requireHeld(holder));
+      return await act(() => changeLock.requireHeld(holder));
     } finally {
       await changeLock.release(holder);
     }
