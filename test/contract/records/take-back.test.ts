@@ -338,6 +338,32 @@ describe("what a dead process has left", () => {
     expect((await api.get("/jars")).body.data).toHaveLength(2);
   }, 60_000);
 
+  it.each([
+    ["is sent again", "jugs", {}],
+    ["is used again after a day", "cans", { until: new Date(0) }],
+  ])(
+    "in a deleted table waits for it, also where its Idempotency-Key %s",
+    async (_when, name, expired) => {
+      const { id: table } = await makeTable(api, { name, columns: [{ name: "name", type: "string" }] });
+      const half = new ObjectId(String((await make(api, name, { name: "half" })).id));
+      await deleteConfirmed(api, table);
+      const items = json({ title: "beside a jug" }, { "Idempotency-Key": randomUUID() });
+      const made = (await api.send("POST", "/items", items)).body.data[0].id;
+      const died = { $set: { leaseUntil: new Date(0), ...expired }, $unset: { done: "", ids: "" } } as const;
+      const entry = await db.collection("_once").findOneAndUpdate({ ids: new ObjectId(String(made)) }, died);
+      const once = { key: entry?._id, owner: entry?.owner };
+      const steps = [{ kind: "made", table, ids: [half] }];
+      await db
+        .collection("_unfinished")
+        .insertOne({ instance: "a dead process", at: LONG_AGO(), once, steps });
+      expect((await api.send("POST", "/items", items)).status).toBe(201);
+      expect((await api.send("POST", `/svc_table/${table}/undo`)).status).toBe(200);
+      await settled(0);
+      expect((await api.get(`/${name}`)).body.data).toEqual([]);
+    },
+    60_000,
+  );
+
   it("takes away no record of another program that has the number of a new one", async () => {
     const { id } = await make(api, "numbered", { title: "theirs" });
     await leave({ kind: "made", table: await tableId("numbered"), ids: [id], at: LONG_AGO() });

@@ -35,11 +35,8 @@ export async function allOrNone(
   // The write that says that all of it is there waits for the disk, and for everything written before it.
   const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));
-  const { result: ids, isRepeat } = await once(
-    deps.once,
-    { ...key, table: table.id },
-    (id, owner) => unfinished.undoOf(id, owner),
-    (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
+  const { result: ids, isRepeat } = await once(deps.once, { ...key, table: table.id }, unfinished, (turn) =>
+    unfinished.wholly(async (log) => (await noted(log)).ids, turn),
   );
   return { ids, documents: undefined, isRepeat };
 }

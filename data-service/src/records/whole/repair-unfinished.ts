@@ -16,6 +16,7 @@ import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
 import type { RecordDeps } from "../record-deps.js";
+import { areKept } from "./are-kept.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
 export type UnfinishedRepairDeps = RecordDeps & {
@@ -60,17 +61,6 @@ export async function repairUnfinished(
         logger.error({ err, note: left.id }, "an interrupted delete is not ended yet"),
       );
   }
-}
-
-/** Are all of these tables deleted, and kept so that they may come back? Their records are then seen to when they do. */
-async function areKept(
-  { changes }: Pick<UnfinishedRepairDeps, "changes">,
-  catalog: Catalog,
-  tables: ReadonlySet<string>,
-): Promise<boolean> {
-  for (const id of tables)
-    if (tableById(catalog, id) !== undefined || !(await changes.keepsTable(id))) return false;
-  return tables.size > 0;
 }
 
 /**

@@ -85,6 +85,7 @@ function world({ alone = false } = {}) {
         back.push(...steps.toReversed().map(({ table }) => table));
       },
       areDone: async () => there.areDone,
+      areKept: async () => false,
     });
   return { kept, back, freed, loggers, lost, away, there, later, unfinished };
 }

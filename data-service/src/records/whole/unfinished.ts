@@ -6,7 +6,7 @@ import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
-import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import type { Unfinished as Note, OnceOwner, UnfinishedStore } from "../../mongo/unfinished-store.js";
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
@@ -27,6 +27,8 @@ export interface UnfinishedDeps {
   readonly takeBack: (steps: readonly UndoStep[], logger: Logger) => Promise<void>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly UndoStep[]) => Promise<boolean>;
+  /** Is all of it in deleted tables that may come back? */
+  readonly areKept: (steps: readonly UndoStep[]) => Promise<boolean>;
   /** No other process uses the database, so nothing of a dead one can still be done. */
   readonly alone: boolean;
 }
@@ -126,12 +128,19 @@ export class Unfinished {
   }
 
   /**
-   * Undoes what requests with this key have left behind, the last first, for the one that continues them. What is whole stays.
-   * @param owner the only one of these requests that is meant
+   * Undoes what requests with this key have left behind, the last first, for the one that continues them. What is whole stays,
+   * and what is in deleted tables waits for these.
    */
-  async undoOf(key: string, owner?: string): Promise<void> {
+  async undoOf(key: string): Promise<void> {
     for (const left of await this.#deps.notes.ofOnce(key))
-      if (owner === undefined || left.once?.owner === owner) await this.#takeOver(left);
+      if (!(await this.#deps.areKept(left.steps))) await this.#takeOver(left);
+  }
+
+  /** Forgets the notes of a request that is whole, before the entry goes that says so. */
+  async forgetWhole(ended: OnceOwner): Promise<void> {
+    if (!(await this.#hasEnded(ended))) return;
+    for (const left of await this.#deps.notes.ofOnce(ended.key))
+      if (left.once?.owner === ended.owner) await this.#deps.notes.forget(left);
   }
 
   /**
@@ -256,14 +265,14 @@ export class Unfinished {
   }
 
   /** Once this has said no, the request can't become whole any more. */
-  async #isWhole({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
+  async #isWhole({ key, owner }: OnceOwner): Promise<boolean> {
     const { once, instance, clock } = this.#deps;
     const leaseUntil = new Date(clock.now().getTime() + ONCE_LEASE_MS);
     if (await once.takeOver(key, owner, { owner: instance, leaseUntil })) return false;
     return this.#hasEnded({ key, owner });
   }
 
-  async #hasEnded({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
+  async #hasEnded({ key, owner }: OnceOwner): Promise<boolean> {
     const entry = await this.#deps.once.find(key);
     return entry?.owner === owner && entry.done === true;
   }

@@ -86,7 +86,13 @@ export interface Turn<Result> {
   finish(result: Result): Promise<boolean>;
 }
 
-type UndoOf = (key: string, owner?: string) => Promise<void>;
+/** What requests have left behind that died half-way (see unfinished). */
+export interface LeftBehind {
+  /** Takes it back, of all requests with this key. */
+  undoOf(key: string): Promise<void>;
+  /** Forgets what this one has left, if its entry says that it is whole. */
+  forgetWhole(request: OnceOwner): Promise<void>;
+}
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -123,8 +129,6 @@ export function onceKey(
 
 /**
  * Runs a create once for all requests with the key.
- * @param undoOf takes back what requests with this key, or one of them, have left behind that died half-way; a key that has
- * ended says of one that it is whole
  * @param run writes the records and closes the key; if it refuses, the key is free again
  * @returns the ids of the records that the first of the requests has made, and whether another one was the first
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
@@ -132,15 +136,15 @@ export function onceKey(
 export async function once(
   deps: OnceDeps,
   key: TableOnceKey,
-  undoOf: UndoOf,
+  left: LeftBehind,
   run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
 ): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
   const { store } = deps;
   const owner = new ObjectId().toHexString();
-  const { entry, isTakenOver } = await begin(deps, key, owner, undoOf);
+  const { entry, isTakenOver } = await begin(deps, key, owner, left);
   if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
   try {
-    if (isTakenOver) await undoOf(key.id);
+    if (isTakenOver) await left.undoOf(key.id);
     const result = await run({
       once: { key: key.id, owner },
       finish: (ids) => store.change(key.id, owner, { ids, done: true }),
@@ -168,12 +172,12 @@ interface Begun {
   readonly isTakenOver: boolean;
 }
 
-async function begin(deps: OnceDeps, key: TableOnceKey, owner: string, undoOf: UndoOf): Promise<Begun> {
+async function begin(deps: OnceDeps, key: TableOnceKey, owner: string, left: LeftBehind): Promise<Begun> {
   const tooLate = () => {
     throw stillRunning();
   };
   const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate };
-  return until(() => tryToBegin(deps, key, owner, undoOf), patience);
+  return until(() => tryToBegin(deps, key, owner, left), patience);
 }
 
 /** @returns false while another request works under the key */
@@ -181,7 +185,7 @@ async function tryToBegin(
   deps: OnceDeps,
   key: TableOnceKey,
   owner: string,
-  undoOf: UndoOf,
+  left: LeftBehind,
 ): Promise<Begun | false> {
   const { store, clock } = deps;
   const now = clock.now();
@@ -197,12 +201,12 @@ async function tryToBegin(
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
       return { entry: { ...found, owner }, isTakenOver: true };
   } else if (found !== undefined) {
-    // Once the entry is gone, nothing tells of what its request has left whether it is whole.
-    await undoOf(key.id, found.owner);
+    // Once the entry is gone, nothing tells of what its request has left whether it is whole. What is not is for the repair.
+    await left.forgetWhole({ key: key.id, owner: found.owner });
     await store.remove(key.id, found.owner);
   }
   // The entry that was in the way is gone, or has another owner by now.
-  return tryToBegin(deps, key, owner, undoOf);
+  return tryToBegin(deps, key, owner, left);
 }
 
 function otherRequest(): AppError {
