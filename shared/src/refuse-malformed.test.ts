@@ -19,7 +19,7 @@ afterEach(async () => {
 async function open(): Promise<void> {
   asked = [];
   server = createServer(
-    { headersTimeout: 100, requestTimeout: 0, connectionsCheckingInterval: 20 },
+    { headersTimeout: 100, requestTimeout: 0, connectionsCheckingInterval: 20, requireHostHeader: false },
     onlyPaths(({ url = "" }, response) => {
       asked.push(url);
       setTimeout(() => response.end("done"), url === "/slow" ? 400 : 0);
@@ -54,4 +54,42 @@ it("a late head ends nothing that is under way, and what it belongs to is not do
   expect(answer).toMatch(/^HTTP\/1\.1 200 .*\r\nConnection: close\r\n.*done$/s);
   expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
   expect(asked).toEqual(["/slow"]);
+});
+
+const post = (path: string): string => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`;
+
+/** What came: the first line of each answer, and what the connection was told of its end. */
+const summary = (answers: string) => answers.match(/HTTP\/1\.1 \d+|Connection: close/g);
+
+it.each([
+  ["bytes that are no request", "}"],
+  ["a request whose body breaks off", `${head("/broken")}Transfer-Encoding: chunked\r\n\r\nx`],
+])("each whole request before %s gets its own answer", async (_what, rest) => {
+  await open();
+  socket.write(post("/slow") + post("/2") + post("/3") + rest);
+  const answers = String(Buffer.concat(await socket.toArray()));
+  const ok = "HTTP/1.1 200";
+  expect(summary(answers)).toEqual([ok, ok, ok, "Connection: close"]);
+  expect(asked.slice(0, 3)).toEqual(["/slow", "/2", "/3"]);
+});
+
+it.each([
+  ["no Host", "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"],
+  ["another target than a path", "POST http://x/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"],
+  ["an unknown wish", "POST / HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nContent-Length: 2\r\n\r\n{}"],
+])("what comes behind a request with %s is not done", async (_what, refused) => {
+  await open();
+  socket.write(post("/1") + refused + post("/2"));
+  const answers = String(Buffer.concat(await socket.toArray()));
+  expect(summary(answers)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400", "Connection: close"]);
+  expect(asked).toEqual(["/1"]);
+});
+
+it("a body that breaks off is refused, also where its request was to be the last", async () => {
+  await open();
+  socket.write(`${head("/body")}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\nx`);
+  expect(summary(String(Buffer.concat(await socket.toArray())))).toEqual([
+    "HTTP/1.1 400",
+    "Connection: close",
+  ]);
 });

@@ -5,14 +5,21 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  ServerResponse,
+  type ServerResponse,
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
-import { lingerBeforeClosing } from "./linger.js";
+import {
+  closeAtOnce,
+  closeBehind,
+  comesInTime,
+  isComplete,
+  latestAnswer,
+  latestWhole,
+} from "./last-answer.js";
 import { SERVED_METHODS } from "./safe-methods.js";
 
 /** The headers of every such answer: JSON that nobody may store, frame or take for anything else. */
@@ -55,7 +62,7 @@ const USER_AND_HOST = /^\/[/\\][^@/]+@/;
 export function onlyPaths(handler: RequestListener): RequestListener {
   return (request, response) => {
     // The rest of what was refused, or of what came behind the last request: it gets no answer, so nothing of it is done.
-    if (lastAnswered.has(request.socket)) return void request.resume();
+    if (!comesInTime(request, response)) return void request.resume();
     const { url = "", headers, httpVersion } = request;
     const isPath = url.startsWith("/") && !USER_AND_HOST.test(url);
     if (!isPath && url !== "*") refuse(request, response, "The request target must be a path.");
@@ -68,7 +75,7 @@ export function onlyPaths(handler: RequestListener): RequestListener {
 
 function refuse(request: IncomingMessage, response: ServerResponse, message: string): void {
   const { method = "", headers } = request;
-  lingerBeforeClosing(request);
+  closeBehind(response);
   const id = correlationId(headers[CORRELATION_HEADER]);
   const error = new AppError("BAD_REQUEST", message);
   response.writeHead(error.status, { ...HEADERS, "X-Correlation-ID": id });
@@ -90,26 +97,21 @@ function problemOf(error: NodeJS.ErrnoException): string {
   return "This is not a valid HTTP/1.1 request.";
 }
 
-/** Connections that take no further request: they have had their last answer, or wait for it. */
-const lastAnswered = new WeakSet<Duplex>();
-
 function answer(socket: Duplex, error: AppError, method: string): void {
   // The client is still sending what the parser refuses; if the connection were closed now, a reset would lose the answer.
-  if (lastAnswered.has(socket)) return;
-  const underway = answerUnderway(socket);
-  // What is wrong came behind a request that is whole, and may be a write that is done by now: that gets its own answer.
-  if (underway?.req.complete === true && !underway.headersSent) {
-    lastAnswered.add(socket);
-    underway.shouldKeepAlive = false;
-    lingerBeforeClosing(underway.req);
+  if (isComplete(socket)) return;
+  // What is wrong came behind requests that are whole, and may be writes that are done by now: each gets its own answer.
+  const whole = latestWhole(socket);
+  if (whole !== undefined) {
+    closeBehind(whole);
     return;
   }
-  // The peer may be gone, or this may be the middle of an answer that is on its way already.
-  if (!socket.writable || underway?.headersSent === true) {
+  // The peer may be gone, or be sending the body of a request whose answer is on its way already.
+  if (!socket.writable || latestAnswer(socket)?.headersSent === true) {
     socket.destroy();
     return;
   }
-  lastAnswered.add(socket);
+  closeAtOnce(socket);
   const id = randomUUID();
   const body = JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date()));
   const head = [
@@ -122,10 +124,4 @@ function answer(socket: Duplex, error: AppError, method: string): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), ANSWERED_OPEN_MS).unref();
   socket.once("close", () => clearTimeout(cut));
-}
-
-/** Node keeps the answer in progress on its socket, and its own handler looks there as well; no public name says it. */
-function answerUnderway(socket: Duplex): ServerResponse | undefined {
-  const message: unknown = "_httpMessage" in socket ? socket._httpMessage : undefined;
-  return message instanceof ServerResponse ? message : undefined;
 }

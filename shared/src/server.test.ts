@@ -42,6 +42,10 @@ async function outcome(socket: Socket): Promise<string> {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await pause(5);
+}
+
 describe("the last request of a connection", () => {
   // Else its sender would put another one on a connection that is about to go.
   it("is told in the answer that there will be no other", async () => {
@@ -141,6 +145,33 @@ describe("a server that is stopped", () => {
     await stopping.stop();
     expect(await cut).toBe("cut");
     expect(performance.now() - began).toBeGreaterThan(150);
+  });
+
+  it.each([
+    ["that came before, answers each", "before", ["/1", "/2"]],
+    ["whose last is still coming, does no other behind it", "after", ["/1"]],
+  ])("of requests on one connection %s", async (_what, when, done) => {
+    const asked: string[] = [];
+    const stopping = await listen(
+      express().use((request, response) => {
+        asked.push(request.url);
+        request.resume().once("end", () => setTimeout(() => response.end("done"), 100));
+      }),
+      WHERE,
+    );
+    const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
+    sockets.push(socket);
+    const post = (path: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n1`;
+    const [first, second] = [post("/1"), post("/2")];
+    socket.write(when === "before" ? first + second : first.slice(0, -1));
+    await until(() => asked.length === (when === "before" ? 2 : 1));
+    const stopped = stopping.stop();
+    if (when === "after") socket.write(`1${second}`);
+    const answers = String(Buffer.concat(await socket.toArray()));
+    await stopped;
+    expect(asked).toEqual(done);
+    expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(done.length);
+    expect(answers.match(/Connection: close/g)).toHaveLength(1);
   });
 
   it("sends a slow client the rest of an answer that it has handed over", async () => {

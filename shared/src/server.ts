@@ -13,7 +13,7 @@ import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
 import { isJsonType } from "./json-type.js";
-import { lingerBeforeClosing } from "./linger.js";
+import { closeBehind, latestAnswer } from "./last-answer.js";
 import { LinkedSet } from "./linked-set.js";
 import { closeQueuedAnswers } from "./queued-answers.js";
 import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
@@ -100,9 +100,8 @@ export async function listen(
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
-    if (isStopping) makeLast(request, response);
-    // Otherwise Node closes the connection itself, for a client that asks for it or speaks HTTP/1.0.
-    else if (!response.shouldKeepAlive) lingerBeforeClosing(request);
+    // Without `shouldKeepAlive` Node closes the connection itself, for a client that asks for it or speaks HTTP/1.0.
+    if (isStopping || !response.shouldKeepAlive) closeBehind(response);
   });
   closeQueuedAnswers(server);
   const connections = new LinkedSet<Socket>();
@@ -123,12 +122,6 @@ export async function listen(
     return stop(server, inFlight, connections, stopTimeoutMs);
   };
   return { url, server, stop: begin };
-}
-
-/** Says that the connection takes no further request, and closes it when the client has sent all of this one. */
-function makeLast(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader("Connection", "close");
-  lingerBeforeClosing(request);
 }
 
 /**
@@ -193,6 +186,12 @@ async function takeWhatWaits(server: Server): Promise<void> {
   server.off("connection", note);
 }
 
+/** Where the head of that answer is written, the client does not know yet: what comes behind it is taken, and made the last. */
+function closeBehindLatest(socket: Socket): void {
+  const response = latestAnswer(socket);
+  if (response?.headersSent === false) closeBehind(response);
+}
+
 async function stop(
   server: Server,
   inFlight: Iterable<ServerResponse>,
@@ -200,7 +199,7 @@ async function stop(
   timeoutMs: number,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
-  for (const response of inFlight) if (!response.headersSent) makeLast(response.req, response);
+  for (const { req } of inFlight) closeBehindLatest(req.socket);
   await takeWhatWaits(server);
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
