@@ -1,6 +1,7 @@
 // The session of a request: cookies used, refreshed, refused, ignored.
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
+import { openSocket, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
 import { html, json } from "./support/upstream.js";
@@ -421,6 +422,31 @@ describe("a request whose answer waits for a file, with an access cookie about t
     const response = await send("POST", "/api/svc_file", "multipart/form-data; boundary=x");
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
     expect((await readError(response)).error.code).toBe("BAD_GATEWAY");
+  });
+
+  it.each([
+    ["stalls", 1_000, [BORROW, "POST /posts"], 0],
+    ["comes right behind its head", 20, ["POST /auth/refresh-token", "POST /posts"], 3],
+  ])("borrows one exactly when its small body stalls: one that %s", async (_how, pauseMs, heads, set) => {
+    rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const socket = await openSocket(rig.url);
+    const jar = { accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" };
+    const head = [
+      "POST /api/posts HTTP/1.1",
+      "Host: x",
+      "Connection: close",
+      "Content-Type: application/json",
+      `Origin: ${APP_URL}`,
+      `Cookie: ${cookies(jar)}`,
+      "Content-Length: 2",
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    setTimeout(() => socket.write("{}"), pauseMs);
+    const answer = String(Buffer.concat(await socket.toArray()));
+    expect(statuses(answer)).toEqual([200]);
+    expect(answer.match(/^Set-Cookie:/gim) ?? []).toHaveLength(set);
+    expect(rig.upstream.heads).toEqual(heads);
   });
 
   it("borrows one as well when its body is JSON in chunks, of which nobody knows how long it takes", async () => {

@@ -8,9 +8,9 @@ import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { receivedFrom } from "../session/caller.js";
+import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
-import { renewalFor } from "../session/renewal.js";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 import type { ReturnTarget } from "./return-target.js";
@@ -59,7 +59,7 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
  */
 async function requireLinker(deps: LinkDeps, request: Request, response: Response): Promise<Linker> {
   const received = receivedFrom(request);
-  const renewal = renewalFor("json", received.headers);
+  const renewal = () => chooseRenewal("json", request);
   const session = await loadSession(deps, credentialsOf(request), renewal, received, response);
   const prove = async (who: Session): Promise<Linker> => {
     const accessToken = accessTokenOf(who, request);

@@ -10,9 +10,9 @@ import type { Limits } from "../config.js";
 import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { type Received, receivedFrom } from "../session/caller.js";
+import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
-import { renewalFor } from "../session/renewal.js";
 import {
   type ApiCall,
   ignoresCookies,
@@ -133,7 +133,7 @@ async function actingFor(
     if (isJudged && session.kind === "cookie") requireSessionPage(received, session.origin);
     return session;
   };
-  const renewal = renewalFor(body, received.headers);
+  const renewal = () => chooseRenewal(body, request);
   const session = judged(await loadSession(deps, credentials, renewal, received, response));
   // A token is refused before the body is read: the answer and its new cookies leave at once, however large that is.
   const renewable = session.kind === "cookie" ? session.renewable : undefined;

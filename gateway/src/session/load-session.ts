@@ -41,13 +41,14 @@ export interface LoadSessionDeps extends ServedPages {
 /**
  * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused. Leaves them
  * alone when it borrows: by the time of the answer the browser may have newer ones.
+ * @param renewal asked only where the access token has to be replaced
  * @throws AppError INVALID_TOKEN for two Authorization headers or a Bearer that does not count here, BAD_GATEWAY when a
  * refresh is needed and the data service can not be reached; the cookies stay then
  */
 export async function loadSession(
   deps: LoadSessionDeps,
   credentials: Credentials,
-  renewal: Renewal,
+  renewal: () => Promise<Renewal>,
   received: Received,
   response: Response,
 ): Promise<Session> {
@@ -60,7 +61,7 @@ export async function loadSession(
       return usedSession(deps, decision);
     case "refresh": {
       const renewed =
-        renewal === "borrow"
+        (await renewal()) === "borrow"
           ? borrowSession(deps, decision, received)
           : renewSession(deps, decision, received, response);
       return renewed.catch((error: unknown) => unlessPutOff(deps, decision.until, error));

@@ -8,7 +8,7 @@ export type Renewal =
   /** An access token for this request alone: the session stays, and the answer sets no cookies. */
   | "borrow";
 
-/** A body up to this size arrives almost at once. */
+/** A body up to this size mostly arrives almost at once (see `choose-renewal`). */
 const SOON_BYTES = 64 * 1024;
 
 /**

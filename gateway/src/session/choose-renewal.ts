@@ -1,0 +1,23 @@
+// How the access token of a request is replaced, when it is about to expire: looks whether the body has come.
+import type { IncomingMessage } from "node:http";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import type { RouteKind } from "../http/media-type.js";
+import { type Renewal, renewalFor } from "./renewal.js";
+
+/** A small body comes with the head or right behind it; one that does not may stall, and be cut with its answer. */
+const SOON_MS = 100;
+const LOOK_EVERY_MS = 10;
+
+export async function chooseRenewal(body: RouteKind, request: IncomingMessage): Promise<Renewal> {
+  if (renewalFor(body, request.headers) === "borrow") return "borrow";
+  return (await comesSoon(request)) ? "refresh" : "borrow";
+}
+
+/** Nothing is read from it: that is for the handler behind. */
+async function comesSoon(request: IncomingMessage): Promise<boolean> {
+  const until = performance.now() + SOON_MS;
+  // What has come with the head counts as here once Node is through with this turn.
+  await nextTurn();
+  while (!request.complete && performance.now() < until) await delay(LOOK_EVERY_MS);
+  return request.complete;
+}
