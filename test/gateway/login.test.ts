@@ -256,6 +256,26 @@ describe("POST /api/login when the data service refuses", () => {
   });
 });
 
+it.each(["login", "logout"])(
+  "POST /api/%s is 504 when the data service does not answer in time",
+  async (call) => {
+    const waiting = await startRig({}, { authTimeoutMs: 200 });
+    try {
+      waiting.upstream.on(`POST /auth/${call}`, () => {});
+      const response = await waiting.call(`/api/${call}`, {
+        method: "POST",
+        body: JSON.stringify({ email: "a@b.example", password: "long enough" }),
+        headers: { "Content-Type": "application/json", Cookie: cookies({ refreshToken: "svc_rt_1" }) },
+      });
+      const { message, error } = await readError(response);
+      expect([message, error.code]).toEqual(["The data service did not answer in time.", "QUERY_TIMEOUT"]);
+      expect([response.status, response.headers.getSetCookie()]).toEqual([504, []]);
+    } finally {
+      await waiting.stop();
+    }
+  },
+);
+
 describe("POST /api/logout", () => {
   beforeEach(() => {
     rig.upstream.on("POST /auth/logout", (_arrived, response) => {

@@ -32,7 +32,7 @@ export type SessionName =
 
 /**
  * Every method but `isReady` throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no
- * sense.
+ * sense, QUERY_TIMEOUT when it does not answer in time.
  */
 export interface AuthClient {
   /** @param origin the web origin the session is for; undefined when no browser asks */

@@ -38,18 +38,20 @@ export async function call(
   timeoutMs: number,
   init: RequestInit,
 ): Promise<Answer> {
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await ask(url, {
-      ...init,
-      redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
+    const response = await ask(url, { ...init, redirect: "error", signal });
     const text = await response.text();
     const { status, headers } = response;
     return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
   } catch (cause) {
-    throw new AppError("BAD_GATEWAY", { cause });
+    throw signal.aborted ? notInTime(cause) : new AppError("BAD_GATEWAY", { cause });
   }
+}
+
+/** `fetch` gives up on a connection before that: this one was taken. */
+function notInTime(cause: unknown): AppError {
+  return new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause });
 }
 
 function parse(text: string): unknown {

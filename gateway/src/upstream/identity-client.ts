@@ -30,7 +30,7 @@ import { readTokenPair } from "./token-pair.js";
 
 /**
  * Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached or does not believe
- * the gateway; UNAUTHORIZED where that is because their clocks differ.
+ * the gateway, UNAUTHORIZED where that is because their clocks differ; QUERY_TIMEOUT when it does not answer in time.
  */
 export interface IdentityClient {
   startFlow(flow: StartFlow, caller: Caller): Promise<void>;
