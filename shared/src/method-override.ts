@@ -2,7 +2,7 @@
 // does nothing else: any other override would let a request pass as something that it is not.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "./app-error.js";
-import { isSafe } from "./safe-methods.js";
+import { isSafe } from "./methods.js";
 
 type Line = Pick<IncomingMessage, "method" | "headers">;
 

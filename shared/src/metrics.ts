@@ -4,7 +4,7 @@
 import type { Request, RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEventStream } from "./event-stream.js";
-import { KNOWN_METHODS } from "./safe-methods.js";
+import { KNOWN_METHODS } from "./methods.js";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 

@@ -20,7 +20,7 @@ import {
   latestAnswer,
   latestWhole,
 } from "./last-answer.js";
-import { SERVED_METHODS } from "./safe-methods.js";
+import { SERVED_METHODS } from "./methods.js";
 
 /** The headers of every such answer: JSON that nobody may store, frame or take for anything else. */
 const HEADERS = {

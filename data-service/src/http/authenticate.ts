@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { badToken, bearerToken, isAboutToken } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
-import { isSafe } from "@portico/shared/safe-methods";
+import { isSafe } from "@portico/shared/methods";
 import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";

@@ -1,6 +1,7 @@
 // The method of a request -> its handler; some tables have their own.
+
+import { isSafe } from "@portico/shared/methods";
 import { notAllowed } from "@portico/shared/only-methods";
-import { isSafe } from "@portico/shared/safe-methods";
 import type { Request, RequestHandler, Response } from "express";
 import type { remove } from "../records/delete/remove.js";
 import type { WriteGate } from "../schema/write-gate.js";

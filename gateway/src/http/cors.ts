@@ -1,5 +1,5 @@
 // CORS with credentials for the origins of ALLOWED_ORIGINS, and for nobody else.
-import { KNOWN_METHODS } from "@portico/shared/safe-methods";
+import { KNOWN_METHODS } from "@portico/shared/methods";
 import type { RequestHandler } from "express";
 
 /** With PUT: its refusal says what to use instead, and a page can read it only if it may ask. */

@@ -1,6 +1,6 @@
 // Request line and framing headers -> a checked target, or the refusal. Pure; runs before anything else looks.
 import type { ErrorCode } from "@portico/shared/error-codes";
-import { KNOWN_METHODS, SERVED_METHODS } from "@portico/shared/safe-methods";
+import { KNOWN_METHODS, SERVED_METHODS } from "@portico/shared/methods";
 
 /** What the parser saw, before anything was interpreted. Lists hold one entry per header line. */
 export interface RequestLine {

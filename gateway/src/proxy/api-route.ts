@@ -1,5 +1,5 @@
 // Which API paths the gateway treats in a special way. Pure; one row a rule.
-import { isSafe } from "@portico/shared/safe-methods";
+import { isSafe } from "@portico/shared/methods";
 import type { RouteKind } from "../http/media-type.js";
 
 /** Method and checked path of an API call, without `/api`. */

@@ -6,7 +6,7 @@ import { discardBody } from "@portico/shared/discard-body";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import { hasBody } from "@portico/shared/has-body";
 import { isQueryByPost } from "@portico/shared/method-override";
-import { isSafe } from "@portico/shared/safe-methods";
+import { isSafe } from "@portico/shared/methods";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
