@@ -200,8 +200,10 @@ export class Exchange {
   #watchBody(stallMs: number, isStuck = (): boolean => true): void {
     const stalled = whenLate(stallMs, () => {
       if (!isStuck()) return stalled.restart();
-      // Until the body is here, it may be the client who is slow: nothing has failed then.
-      const cause = this.#request.complete ? nothingFor(stallMs) : undefined;
+      // Of a large body no more comes from the client, either, while the data service takes nothing.
+      const isTheirs = this.#request.complete || this.#upstream?.writableNeedDrain === true;
+      // Else it is the client who is slow, and the log has nothing to say of the data service.
+      const cause = isTheirs ? nothingFor(stallMs) : undefined;
       this.fail(new AppError("QUERY_TIMEOUT", { message: "The body stood still for too long.", cause }));
     });
     this.#request.on("data", stalled.restart).once("end", stalled.stop);
