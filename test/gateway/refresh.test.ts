@@ -171,21 +171,46 @@ describe("an access cookie that is missing, malformed or about to expire, with a
 });
 
 describe("a request that left a browser before somebody signed in there anew, over its session", () => {
-  it("is anonymous once that has ended, and leaves the new cookies alone", async () => {
-    rig.upstream.on("POST /auth/login", grants(FRESH, "svc_rt_new"));
-    rig.upstream.on("POST /auth/logout", json(200, { statusCode: 200 }));
-    rig.upstream.on("POST /auth/refresh-token", refusal(401, "INVALID_TOKEN", "The token is not valid."));
-    const jar = { refreshToken: "svc_rt_former" };
-    const signedIn = await rig.call("/api/login", {
+  const FORMER = { refreshToken: "svc_rt_former" };
+  const refused = refusal(401, "INVALID_TOKEN", "The token is not valid.");
+
+  const signInOver = (jar: Record<string, string>): Promise<Response> =>
+    rig.call("/api/login", {
       method: "POST",
       headers: { "Content-Type": "application/json", Cookie: cookies(jar) },
       body: JSON.stringify({ email: "ann@example.com", password: "her password" }),
     });
-    expect(signedIn.headers.getSetCookie()).toHaveLength(3);
-    const response = await get(jar);
+
+  beforeEach(() => {
+    rig.upstream.on("POST /auth/login", grants(FRESH, "svc_rt_new"));
+    rig.upstream.on("POST /auth/logout", json(200, { statusCode: 200 }));
+  });
+
+  it("is anonymous once that has ended, and leaves the new cookies alone", async () => {
+    rig.upstream.on("POST /auth/refresh-token", refused);
+    expect((await signInOver(FORMER)).headers.getSetCookie()).toHaveLength(3);
+    const response = await get(FORMER);
     expect((await readEcho(response)).headers.authorization).toBeUndefined();
     expect(response.headers.getSetCookie()).toEqual([]);
     expect((await get({ refreshToken: "svc_rt_other" })).headers.getSetCookie()).toHaveLength(3);
+  });
+
+  it.each([
+    ["with the cookie that it carries", grants(FRESH, "svc_rt_renewed"), FORMER],
+    ["with the cookie that it renews", grants(FRESH, "svc_rt_renewed"), { refreshToken: "svc_rt_renewed" }],
+    ["where its refresh was refused", refused, FORMER],
+  ])("leaves the new cookies alone when it is answered after them: %s", async (_what, refresh, jar) => {
+    rig.upstream.on("POST /auth/refresh-token", refresh);
+    const asked = new Promise<() => void>((resolve) => {
+      rig.upstream.on("GET /me", (_arrived, response) => resolve(() => void response.end("{}")));
+    });
+    const late = get(FORMER);
+    const answer = await asked;
+    expect((await signInOver(jar)).headers.getSetCookie()).toHaveLength(3);
+    answer();
+    const response = await late;
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
   });
 });
 

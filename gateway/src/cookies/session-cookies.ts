@@ -65,24 +65,32 @@ export function isSpellingOf(spelling: Spelling, origin: string): boolean {
 /**
  * Sets the three cookies.
  * @param origin the web origin that receives them; https decides their spelling
+ * @returns takes them off the answer again, unless it has left
  * @throws AppError BAD_GATEWAY when a token does not fit into a cookie; then none is set
  */
-export function writeSessionCookies(response: Response, origin: string, tokens: TokenPair, now: Date): void {
+export function writeSessionCookies(
+  response: Response,
+  origin: string,
+  tokens: TokenPair,
+  now: Date,
+): () => void {
   const cookies = [
     { name: "accessToken", value: tokens.accessToken, expires: tokens.expTime },
     { name: "refreshToken", value: tokens.refreshToken, expires: tokens.refreshExpTime },
     { name: "expTime", value: String(tokens.expTime), expires: tokens.expTime },
   ].map((cookie) => ({ ...cookie, name: cookiePrefix(origin) + cookie.name }));
   for (const { name, value } of cookies) requireFits(name, value);
-  for (const { name, value, expires } of cookies) {
-    response.cookie(name, value, {
-      ...attributes(isHttps(origin)),
-      // Express writes both Max-Age and Expires from this.
-      maxAge: Math.max(1_000, expires - now.getTime()),
-      encode: String,
-    });
-  }
-  forbidStoring(response);
+  return takingBack(response, () => {
+    for (const { name, value, expires } of cookies) {
+      response.cookie(name, value, {
+        ...attributes(isHttps(origin)),
+        // Express writes both Max-Age and Expires from this.
+        maxAge: Math.max(1_000, expires - now.getTime()),
+        encode: String,
+      });
+    }
+    forbidStoring(response);
+  });
 }
 
 function requireFits(name: string, value: string): void {
@@ -119,23 +127,30 @@ const TIMELY_MS = 1_000;
 /**
  * The same, unless the answer leaves so late that the browser may have cookies of a new sign-in by then. A later answer clears
  * those that are still there.
+ * @returns leaves them alone at once
  */
 export function clearSessionCookiesInTime(
   header: string | undefined,
   response: Response,
   origin: string,
-): void {
+): () => void {
+  const takeBack = takingBack(response, () => clearSessionCookies(header, response, origin));
+  const timer = setTimeout(takeBack, TIMELY_MS).unref();
+  response.once("close", () => clearTimeout(timer));
+  return takeBack;
+}
+
+/** @returns takes the cookies that `set` sets off the answer again, unless it has left */
+function takingBack(response: Response, set: () => void): () => void {
   const before = linesOf(response);
-  clearSessionCookies(header, response, origin);
-  const clearing = linesOf(response).filter((line) => !before.includes(line));
-  const takeBack = (): void => {
+  set();
+  const added = linesOf(response).filter((line) => !before.includes(line));
+  return () => {
     if (response.headersSent) return;
-    const others = linesOf(response).filter((line) => !clearing.includes(line));
+    const others = linesOf(response).filter((line) => !added.includes(line));
     if (others.length > 0) response.setHeader("Set-Cookie", others);
     else response.removeHeader("Set-Cookie");
   };
-  const timer = setTimeout(takeBack, TIMELY_MS).unref();
-  response.once("close", () => clearTimeout(timer));
 }
 
 /** What an answer sets. */

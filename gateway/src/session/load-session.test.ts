@@ -24,7 +24,7 @@ async function renew(before: (response: express.Response) => void): Promise<[Ses
       return { kind: "refused" } as const;
     },
     borrow: async () => undefined,
-    overwrittenTokens: { has: () => false },
+    overwrittenTokens: { whenNoted: () => () => {} },
   };
   const app = express().use(requestContext((path) => path));
   const renewed = new Promise<Session>((resolve, reject) => {

@@ -35,7 +35,7 @@ export interface LoadSessionDeps extends ServedPages {
   readonly clock: Clock;
   readonly refresh: Refresh;
   readonly borrow: Borrow;
-  readonly overwrittenTokens: Pick<OverwrittenTokens, "has">;
+  readonly overwrittenTokens: Pick<OverwrittenTokens, "whenNoted">;
 }
 
 /**
@@ -94,8 +94,8 @@ function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unkn
 
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
- * cookies that have no session behind them, if it leaves soon and no sign-in has replaced them. Does neither for a client that
- * has left.
+ * cookies that have no session behind them, if it leaves soon. Does neither for a client that has left, or where a sign-in
+ * replaces the cookies before the answer leaves.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -108,16 +108,32 @@ export async function renewSession(
   if (response.destroyed) return { kind: "anonymous" };
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
-    const isOverwritten = refreshToken !== undefined && deps.overwrittenTokens.has(refreshToken);
-    if (!isOverwritten) clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
+    const takeBack = clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
+    yieldToSignIns(deps, response, [refreshToken], takeBack);
     return { kind: "anonymous" };
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
   if (session.kind === "cookie") {
     // The browser behind an app that forwards to us is on that app's origin: its scheme decides the spelling.
-    writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
+    const takeBack = writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
+    // Another answer may have brought the new token to the browser by the time of the sign-in.
+    yieldToSignIns(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
   }
   return session;
+}
+
+/** The cookies of a sign-in are newer than those of an answer to what was asked before it, however late that leaves. */
+function yieldToSignIns(
+  { overwrittenTokens }: LoadSessionDeps,
+  response: Response,
+  refreshTokens: readonly (string | undefined)[],
+  takeBack: () => void,
+): void {
+  // Its end has passed already, and nothing would stop the waiting.
+  if (response.destroyed) return;
+  for (const token of refreshTokens) {
+    if (token !== undefined) response.once("close", overwrittenTokens.whenNoted(token, takeBack));
+  }
 }
 
 async function borrowSession(
