@@ -1,5 +1,5 @@
 // When the gateway calls itself ready.
-import { setTimeout as delay } from "node:timers/promises";
+import { EventEmitter, once } from "node:events";
 import { expect, it } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
@@ -7,8 +7,13 @@ import express from "express";
 import supertest from "supertest";
 import { readyz } from "./health.js";
 
-function startApp(isReady: () => Promise<boolean>, isStopping = () => false) {
+/** @param onAsked called whenever a caller has come and waits */
+function startApp(isReady: () => Promise<boolean>, isStopping = () => false, onAsked = () => {}) {
   const app = express().use(requestContext((path) => path));
+  app.use((_request, _response, next) => {
+    next();
+    onAsked();
+  });
   app.get("/readyz", readyz({ isReady }, isStopping));
   return supertest(app.use(errorHandler(makeLogger("test", "silent"))));
 }
@@ -27,12 +32,20 @@ it("the gateway is ready until it is told to stop, though its data service still
 });
 
 it("callers that ask at once share one question to the data service, and the next ones ask anew", async () => {
-  let questions = 0;
-  const client = startApp(async () => {
-    questions += 1;
-    await delay(300);
-    return questions > 1;
-  });
+  let [questions, callers] = [0, 0];
+  const arrivals = new EventEmitter();
+  const client = startApp(
+    async () => {
+      questions += 1;
+      await once(arrivals, "three");
+      return questions > 1;
+    },
+    () => false,
+    () => {
+      callers += 1;
+      if (callers % 3 === 0) arrivals.emit("three");
+    },
+  );
   const askThrice = () => Promise.all([1, 2, 3].map(() => client.get("/readyz")));
 
   expect((await askThrice()).map(({ status }) => status)).toEqual([503, 503, 503]);
