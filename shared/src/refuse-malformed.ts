@@ -82,9 +82,15 @@ function refuse(request: IncomingMessage, response: ServerResponse, message: str
   response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date())));
 }
 
-/** Node hands over the connection of a CONNECT as it is: without error listeners and time limits. */
+/**
+ * Node hands over the connection of a CONNECT as it is: without error listeners and time limits, and without telling the answer
+ * before it that there is room for more.
+ */
 function letGo(socket: Duplex): void {
-  socket.on("error", () => socket.destroy()).resume();
+  socket
+    .on("error", () => socket.destroy())
+    .on("drain", () => answerUnderway(socket)?.emit("drain"))
+    .resume();
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {

@@ -160,6 +160,15 @@ describe("request lines and framing", () => {
     expect(rig.upstream.last().body.toString()).toBe("{}");
   });
 
+  it("a whole request with a wish for a tunnel behind it gets a long answer to its end", async () => {
+    const long = "x".repeat(100_000);
+    rig.upstream.on("GET /long", (_arrived, response) => void response.end(long));
+    const bytes = `${request("GET /api/long HTTP/1.1")}CONNECT a:1 HTTP/1.1\r\n\r\n`;
+    const answer = await sendRaw(rig.url, bytes, 1_000);
+    expect(statuses(answer)).toEqual([200]);
+    expect(answer.split("\r\n\r\n")[1]?.length).toBe(long.length);
+  });
+
   it("a request whose own chunks are malformed is refused with 400", async () => {
     const bytes = `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: chunked")}2\r\n{}\r\nx\r\n`;
     const answer = await sendRaw(rig.url, bytes);

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
+import { sendRaw } from "../../gateway/support/raw-http.js";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { mostInSocket } from "../../support/process-facts.js";
 import { openCursors, readSlowly, type SlowReader } from "../../support/slow-reader.js";
@@ -84,6 +85,16 @@ describe("limit=0", () => {
     const { data }: { data: { id: number }[] } = JSON.parse(await response.text());
     expect(data.length).toBe(ROWS);
     expect(data.every(({ id }, at) => id === at)).toBe(true);
+  });
+
+  test("goes to its end where its client wishes for a tunnel right behind it", async () => {
+    const path = `/rows?limit=0&fields=id,text&filter=${encodeURIComponent('{"id":{"_lt":300}}')}`;
+    const lines = [`GET ${path} HTTP/1.1`, "Host: localhost", `Authorization: ${authorization}`];
+    const bytes = `${lines.join("\r\n")}\r\n\r\nCONNECT a:1 HTTP/1.1\r\n\r\n`;
+    const answer = await sendRaw(stack.dataUrl, bytes, 2_000);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer.match(/"id":/g)).toHaveLength(300);
+    expect(answer).toMatch(/\r\n0\r\n\r\n$/);
   });
 
   test("fetches little more than a client has read when it stops reading, and goes on when it reads again", async () => {
