@@ -1,7 +1,8 @@
 // What becomes of an answer of the data service.
 import { describe, expect, it } from "@jest/globals";
 import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
-import { type AnswerHead, decideAnswer, foreignError } from "./decide-answer.js";
+import { foreignError } from "../upstream/upstream-error.js";
+import { type AnswerHead, decideAnswer } from "./decide-answer.js";
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 const REFUSED: AnswerHead = {

@@ -1,6 +1,5 @@
 // Decides what becomes of an answer of the data service. Pure.
 import type { IncomingHttpHeaders } from "node:http";
-import { AppError, unavailable } from "@portico/shared/app-error";
 import { BAD_TOKEN } from "@portico/shared/bearer-token";
 
 /** The head of an answer. */
@@ -34,20 +33,6 @@ function isForeign({ statusCode = 0, headers }: AnswerHead): boolean {
 
 function isJson(headers: IncomingHttpHeaders): boolean {
   return headers["content-type"]?.startsWith("application/json") === true;
-}
-
-export const NO_VALID_ANSWER = "The data service gave no valid answer.";
-
-/** What the client is told instead of such an error. */
-export function foreignError({ statusCode, headers }: AnswerHead): AppError {
-  const cause = new Error(`Something in front of the data service answered with the status ${statusCode}.`);
-  if (statusCode === 429 || statusCode === 503) {
-    const seconds = Number(headers["retry-after"]);
-    const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
-    return unavailable("The service is not available at this moment.", wait, cause);
-  }
-  const code = statusCode === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
-  return new AppError(code, { message: NO_VALID_ANSWER, cause });
 }
 
 /**

@@ -8,9 +8,9 @@ import { hasBody } from "@portico/shared/has-body";
 import { isQueryByPost } from "@portico/shared/method-override";
 import { isSafe } from "@portico/shared/methods";
 import type { NextFunction, Request, Response } from "express";
+import { NO_VALID_ANSWER } from "../upstream/upstream-error.js";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
-import { NO_VALID_ANSWER } from "./decide-answer.js";
 import type { FileRequest } from "./recent-files.js";
 import { clientResponseHeaders } from "./response-headers.js";
 

@@ -10,9 +10,10 @@ import { finished } from "node:stream/promises";
 import { beside } from "@portico/shared/beside";
 import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
+import { foreignError } from "../upstream/upstream-error.js";
 import type { WatchCall } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
-import { decideAnswer, foreignError } from "./decide-answer.js";
+import { decideAnswer } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 import type { FileRequest } from "./recent-files.js";
 

@@ -1,8 +1,7 @@
 // One call of the gateway's own to the data service: what it says of the client behind it, and what its answer is.
 import { AppError } from "@portico/shared/app-error";
 import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
-import { NO_VALID_ANSWER } from "../proxy/decide-answer.js";
-import { readUpstreamError } from "./upstream-error.js";
+import { NO_VALID_ANSWER, readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
 export interface Caller {

@@ -1,7 +1,26 @@
-// The data service's error body -> the same refusal of our own, under the path the client called.
-import { AppError } from "@portico/shared/app-error";
+// The data service's error body -> the same refusal of our own, under the path the client called; what stands for an answer that
+// is none of the data service's.
+import type { IncomingMessage } from "node:http";
+import { AppError, unavailable } from "@portico/shared/app-error";
 import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
+
+export const NO_VALID_ANSWER = "The data service gave no valid answer.";
+
+/** What the client is told instead of an error that did not come from the data service. */
+export function foreignError({
+  statusCode,
+  headers,
+}: Pick<IncomingMessage, "statusCode" | "headers">): AppError {
+  const cause = new Error(`Something in front of the data service answered with the status ${statusCode}.`);
+  if (statusCode === 429 || statusCode === 503) {
+    const seconds = Number(headers["retry-after"]);
+    const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
+    return unavailable("The service is not available at this moment.", wait, cause);
+  }
+  const code = statusCode === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
+  return new AppError(code, { message: NO_VALID_ANSWER, cause });
+}
 
 /**
  * Keeps code, messages and details; drops path, time and everything unknown. If a token is refused, the client sent it to us
