@@ -141,9 +141,13 @@ function explain({ message, error: { details } }, table) {
 
 function howFar({ imported, dryRun, next, rejected, uncertain }, table) {
   if (dryRun) return "Nothing was imported: this was a dry run.";
-  const there = `${imported} records are in "${table}"`;
+  // Of this call only: the table may have had records before.
+  const there =
+    imported === 0
+      ? "This call has imported nothing"
+      : `This call has imported ${imported} records into "${table}"`;
   if (uncertain)
-    return `${there}. Whether those from line ${next} on are, too, is not known: look before you go on.`;
+    return `${there} for certain. Whether the records from line ${next} on were written is not known: look before you go on.`;
   // What ended it was no line: a session, the database, the disk.
   if (rejected === undefined) return `${there}; when the above allows it, go on with --from=${next}`;
   return imported === 0

@@ -84,7 +84,7 @@ describe("import", () => {
     expect(code).toBe(1);
     expect(errors.split("\n").slice(1)).toEqual([
       'line 602: views: must be a whole number, not "x"',
-      `500 records are in "${table}". Put the lines right and go on with --from=502`,
+      `This call has imported 500 records into "${table}". Put the lines right and go on with --from=502`,
       "",
     ]);
     await given(file, `title,views\n${lines.join("").replace(",x", ",0")}`);
@@ -180,22 +180,22 @@ describe("something else at the address", () => {
     [
       "of which nobody knows whether it is there",
       { uncertain: true, imported: 0, dryRun: false, next: 2 },
-      '0 records are in "batches". Whether those from line 2 on are, too, is not known: look before you go on.',
+      "This call has imported nothing for certain. Whether the records from line 2 on were written is not known: look before you go on.",
     ],
     [
       "of which nobody knows whether it is there, after others",
       { uncertain: true, imported: 500, dryRun: false, next: 502 },
-      '500 records are in "batches". Whether those from line 502 on are, too, is not known: look before you go on.',
+      'This call has imported 500 records into "batches" for certain. Whether the records from line 502 on were written is not known: look before you go on.',
     ],
     [
       "that no line has stopped",
       { imported: 500, dryRun: false, next: 502 },
-      '500 records are in "batches"; when the above allows it, go on with --from=502',
+      'This call has imported 500 records into "batches"; when the above allows it, go on with --from=502',
     ],
     [
       "that no line has stopped, of which some is still to be taken back",
       { imported: 0, dryRun: false, next: 2 },
-      '0 records are in "batches"; when the above allows it, go on with --from=2',
+      "This call has imported nothing; when the above allows it, go on with --from=2",
     ],
   ])(
     "that answers an import with a batch %s is not said to want other lines",
