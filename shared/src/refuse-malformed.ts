@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
@@ -91,6 +91,12 @@ function letGo(socket: Duplex): void {
     .on("error", () => socket.destroy())
     .on("drain", () => answerUnderway(socket)?.emit("drain"))
     .resume();
+}
+
+/** The answer that is being written: of several that wait for each other, the first. */
+function answerUnderway(socket: Duplex): ServerResponse | undefined {
+  const message: unknown = "_httpMessage" in socket ? socket._httpMessage : undefined;
+  return message instanceof ServerResponse ? message : undefined;
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {
