@@ -1,6 +1,6 @@
 // `npm run schema -- pull|diff|apply|infer`: tables as code, beside or without a running service.
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError } from "@portico/shared/env";
@@ -20,6 +20,7 @@ import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
+import { writeNew, writeWhole } from "./write-whole.js";
 
 const USAGE = `usage: npm run schema -- <command> [file]
   pull  [file]             write the tables of the database into the file
@@ -110,9 +111,7 @@ async function infer(config: Config, file: string): Promise<number> {
   try {
     const reader = makeDatabaseReader(store.db, config.systemTablePrefix);
     const { tables, notes } = await inferDatabase(reader, config.systemTablePrefix);
-    await writeFile(file, `${JSON.stringify({ tables }, null, 2)}\n`, { flag: "wx" }).catch(
-      unlessThere(isThere),
-    );
+    await writeNew(file, `${JSON.stringify({ tables }, null, 2)}\n`, isThere);
     process.stdout.write(`${[...notes, file].join("\n")}\n`);
     return 0;
   } finally {
@@ -126,16 +125,10 @@ async function pull({ records, config }: Deps, file: string): Promise<number> {
   const isThere = new ConfigError([
     `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
   ]);
-  const flag = tables.length === 0 ? "wx" : "w";
-  await writeFile(file, writeSchemaFile(tables), { flag }).catch(unlessThere(isThere));
+  const text = writeSchemaFile(tables);
+  await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);
   return 0;
-}
-
-function unlessThere(refusal: ConfigError): (error: NodeJS.ErrnoException) => never {
-  return (error) => {
-    throw error.code === "EEXIST" ? refusal : error;
-  };
 }
 
 async function diff({ records }: Deps, file: string): Promise<number> {

@@ -1,8 +1,19 @@
 // Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  chmod,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -264,6 +275,43 @@ describe("npm run schema", () => {
     ]);
     expect(await readFile(file, "utf8")).toBe(before);
   }, 60_000);
+
+  it("pull loses no file to a full disk", async () => {
+    await write(LIBRARY);
+    await startAnd(tables);
+    const before = await readFile(file, "utf8");
+    // Beside it there is no room.
+    await symlink("/dev/full", `${file}.part`);
+    const { code, errors } = await command("pull", file);
+    expect([code, errors]).toEqual([1, `${file} can't be written (ENOSPC).\n`]);
+    expect(await readFile(file, "utf8")).toBe(before);
+    expect((await command("pull", file)).code).toBe(0);
+    expect(await readdir(directory)).toContain("schema.json");
+    expect(await readdir(directory)).not.toContain("schema.json.part");
+  }, 60_000);
+
+  it("pull replaces what a link leads to, with the rights that it has, and writes to what is no file", async () => {
+    await write(LIBRARY);
+    await startAnd(tables);
+    await chmod(file, 0o600);
+    const link = join(directory, "link.json");
+    await symlink(file, link);
+    expect((await command("pull", link)).code).toBe(0);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const pulled = await readFile(file, "utf8");
+    expect(pulled).not.toBe(JSON.stringify({ tables: LIBRARY }));
+    const pipe = join(directory, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const [piped] = await Promise.all([readFile(pipe, "utf8"), command("pull", pipe)]);
+    expect(piped).toBe(pulled);
+  }, 60_000);
+
+  it.each(["pull", "infer"])("%s names the file that can't be written", async (word) => {
+    const missing = join(directory, "no such folder", "schema.json");
+    const { code, errors } = await command(word, missing);
+    expect([code, errors]).toEqual([1, `${missing} can't be written (ENOENT).\n`]);
+  });
 
   it.each(["pull", "diff", "apply"])("%s makes no database where there is none", async (word) => {
     const missing = join(directory, "mistyped");
