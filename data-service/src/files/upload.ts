@@ -57,7 +57,7 @@ export async function replace(
     const former = await deps.ledger.keysOf([id]);
     // If several requests replace it at once, each removes the bytes it has seen: none are forgotten, and none are removed
     // too early.
-    const stillMatching = async () => ({ [CONTENT_KEY]: { $in: former } });
+    const stillMatching = () => async () => ({ [CONTENT_KEY]: { $in: former } });
     const wanted = { ...asked, principal, parameters, body: parts, stamp, stillMatching, expected };
     return deps.contents.letGo(former, () => update(deps, wanted));
   });

@@ -1,6 +1,6 @@
 // Tables are changed while a request of many steps runs: it goes on with the records that it meant, or says that it can't.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import {
   type BehindProxy,
   type QuickAndSlow,
@@ -11,7 +11,7 @@ import { isCommand, isReadOf, nth, type Stopped, stopAt } from "../../support/co
 import { until } from "../../support/wait.js";
 import { columnsWith, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
-import { makeTable, read } from "./make.js";
+import { make, makeTable, read } from "./make.js";
 
 let system: QuickAndSlow;
 let api: Api;
@@ -82,6 +82,59 @@ describe("a request for all drafts that has begun", () => {
       '"pages" is no longer the table that this request began with; 0 records were deleted before',
     ]);
     for (const table of ["pages", "pages_old"]) expect((await api.get(`/${table}`)).body.data.length).toBe(3);
+  });
+
+  it.each<[string, string, (path: string) => Promise<Answer>]>([
+    ["its columns", "changed", (path) => slow.patch(path, { status: "gone" })],
+    ["new records for it", "changed", (path) => slow.patch(path, { status: "gone", label: { text: "new" } })],
+    ["what it keeps", "deleted", (path) => slow.delete(`${path}&permanent=true`)],
+  ])("touches nothing of another one that has got the name and lacks %s", async (lacking, done, send) => {
+    const table = `shapes_${lacking.replaceAll(" ", "_")}`;
+    const labels = `${table}_labels`;
+    await makeTable(api, { name: labels, columns: [{ name: "text", type: "string" }] });
+    const relations = [{ name: "label", type: "many-to-one", table: labels, inverse: null }];
+    const given = { name: table, idType: "int", columns: [status], relations, softDelete: true };
+    const { id: former } = await makeTable(api, given);
+    await api.post(`/${table}`, drafts);
+    const { id: next } = await makeTable(api, { name: `${table}_new`, columns: [], relations });
+    const request = await begun(table, send);
+    await rename(former, `${table}_old`);
+    await rename(next, table);
+    request.goOn();
+    const answer = await request.answer;
+    const told = `"${table}" is no longer the table that this request began with; 0 records were ${done} before`;
+    expect([answer.status, answer.body.message, answer.body.error?.details]).toEqual([
+      409,
+      told,
+      { changed: 0 },
+    ]);
+    expect((await api.get(`/${table}_old`, { filter: { status: "draft" } })).body.data.length).toBe(3);
+    expect((await api.get(`/${labels}`)).body.data).toEqual([]);
+  });
+
+  it.each<[string, (ann: Api, path: string) => Promise<Answer>]>([
+    ["deleted", (ann, path) => ann.delete(path)],
+    ["changed", (ann, path) => ann.patch(path, { status: "gone" })],
+  ])("is told that its caller may not read any more: nothing is %s", async (done, send) => {
+    const table = `secrets_${done}`;
+    await madeDrafts(table);
+    const ann = { email: `${done}@example.com`, password: "ann's password" };
+    const { id: role } = await make(api, "svc_role", { name: done });
+    await make(api, "svc_user", { ...ann, role });
+    const mayRead = await make(api, "svc_permission", { role, table, action: "read" });
+    for (const action of ["update", "delete"]) await make(api, "svc_permission", { role, table, action });
+    const asAnn = await signIn(`${held.stack.appUrl}/api`, ann);
+    const request = await begun(table, (path) => send(asAnn, path));
+    await api.delete(`/svc_permission/${mayRead.id}`);
+    await until(
+      () => asAnn.get(`/${table}`),
+      (answer) => answer.status === 403,
+    );
+    request.goOn();
+    const { status, body } = await request.answer;
+    const told = `You may not read "${table}"; 0 records were ${done} before`;
+    expect([status, body.message, body.error?.details]).toEqual([403, told, { changed: 0 }]);
+    expect((await api.get(`/${table}`, { filter: { status: "draft" } })).body.data.length).toBe(3);
   });
 
   it.each<[string, (path: string) => Promise<Answer>]>([

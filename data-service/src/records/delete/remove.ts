@@ -41,6 +41,7 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, request.table, rights);
+  const match = stillMatching?.({ rights, catalog });
   requireRight(rights, catalog, table, permanent);
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, request.id);
@@ -60,7 +61,7 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
     const judged = await judgeRows(deps, table, id, rowsOf(table));
     if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
-    const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
+    const matching = (await match?.(id)) ?? {};
     const condition = allOf([judged, atVersion(expected), matching]);
     return deleter.deleteOne(table, id, condition);
   });

@@ -20,7 +20,7 @@ import { list } from "../read/list.js";
 import { listQuery, queryIn, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
-import { NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
+import { type AskedAgain, NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
@@ -185,11 +185,7 @@ async function forEach(
   const matching = { ...parameters, fields: "id", named: true } as const;
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const stored = (id: string) => parseId(query.root.table, id);
-  const queryNow = (standing: Standing): AuthorizedQuery => {
-    const now = readableTable(standing, table);
-    requireSameTable(now, query.root.table);
-    return queryIn(deps, standing, now, matching);
-  };
+  const again = askedAgain(deps, query.root.table, table, matching);
   // In the order of the ids, which no change moves.
   const { records } = await list(withoutMaxLimit(deps), principal, table, {
     ...matching,
@@ -202,7 +198,7 @@ async function forEach(
   try {
     for await (const ids of found) {
       const present = await caller.now();
-      const stillMatching = whileMatching(deps, queryNow, ids.map(stored));
+      const stillMatching = whileMatching(deps, again, ids.map(stored));
       const results = await Promise.allSettled(ids.map((id) => act(present, id, stillMatching)));
       changed += results.filter(({ status }) => status === "fulfilled").length;
       const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
@@ -216,6 +212,18 @@ async function forEach(
     throw withProgress(asRefusal(reason), changed, words);
   }
   return { matched, changed };
+}
+
+/** @param began the table that was found by the name at first */
+function askedAgain(deps: RecordDeps, began: Table, name: string, matching: Parameters): AskedAgain {
+  return {
+    tableIn(standing) {
+      const now = readableTable(standing, name);
+      requireSameTable(now, began);
+      return now;
+    },
+    queryIn: (standing, now) => queryIn(deps, standing, now, matching),
+  };
 }
 
 async function count(

@@ -1,6 +1,6 @@
 // Which of some records a filter still matches. Writes then require the version that they had at that moment, so that a
 // record that no longer matches is left alone.
-import type { Catalog } from "../../catalog/catalog.js";
+import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
@@ -17,19 +17,28 @@ import { atVersion, versionOf } from "../version.js";
 export class NoLongerMatching extends Error {}
 
 /**
- * The condition under which a record is still the one that the filter has matched; asks the filter anew each time.
- * @param standing by which the record is written: tables may have changed since the filter was first asked
+ * Asked before anything else is judged by what a record is written by: tables and rights may have changed since the filter
+ * was first asked, and what is wrong with a body then is no answer to the request.
+ * @returns the condition under which a record is still the one that the filter has matched; asks the filter anew each time
+ * @throws AppError 401, 403, 404, 409 where the filter can't be asked any more
  */
-export type StillMatching = (id: Stored, standing: Standing) => Promise<Document>;
+export type StillMatching = (standing: Standing) => (id: Stored) => Promise<Document>;
+
+/** The filter that records are to match still. */
+export interface AskedAgain {
+  /** The table that is filtered, if the caller may read it still. @throws AppError 401, 403, 404, 409 */
+  readonly tableIn: (standing: Standing) => Table;
+  /** As it is bound by what a write is bound by. */
+  readonly queryIn: (standing: Standing, table: Table) => AuthorizedQuery;
+}
 
 /**
  * Asks about records that are written together: the first time for all of them at once.
- * @param queryIn the filter as it is bound by what a write is bound by
  * @returns throws NoLongerMatching for a record that the filter does not match, AppError 404 for one that does not exist
  */
 export function whileMatching(
   { store }: Pick<RecordDeps, "store">,
-  queryIn: (standing: Standing) => AuthorizedQuery,
+  { tableIn, queryIn }: AskedAgain,
   ids: readonly Stored[],
 ): StillMatching {
   const versions = async (
@@ -45,18 +54,20 @@ export function whileMatching(
     return new Map(found.map((document) => [idText(table, document._id), versionOf(document)]));
   };
   const asked = new Map<Catalog, { query: AuthorizedQuery; first: Promise<Map<string, number>> }>();
-  return async (id, standing) => {
-    const { query, first } = getOrMake(asked, standing.catalog, () => {
-      const query = queryIn(standing);
-      return { query, first: versions(query, ids) };
-    });
-    const { table } = query.root;
-    const [text, known] = [idText(table, id), await first];
-    const version = known.get(text) ?? (await versions(query, [id])).get(text);
-    // Whoever asks a second time has found the record changed: so look again.
-    known.delete(text);
-    if (version !== undefined) return atVersion([version]);
-    if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
-    throw new NoLongerMatching(`"${table.name}" ${text}`);
+  return (standing) => {
+    const table = tableIn(standing);
+    return async (id) => {
+      const { query, first } = getOrMake(asked, standing.catalog, () => {
+        const query = queryIn(standing, table);
+        return { query, first: versions(query, ids) };
+      });
+      const [text, known] = [idText(table, id), await first];
+      const version = known.get(text) ?? (await versions(query, [id])).get(text);
+      // Whoever asks a second time has found the record changed: so look again.
+      known.delete(text);
+      if (version !== undefined) return atVersion([version]);
+      if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
+      throw new NoLongerMatching(`"${table.name}" ${text}`);
+    };
   };
 }

@@ -70,11 +70,13 @@ export async function update(given: RecordDeps, request: UpdateRequest): Promise
 
 /** Changes a record with all that its body brings along. */
 async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
-  const { body, parameters, expected } = request;
+  const { body, parameters, expected, stillMatching } = request;
   const tree = await treeOf(deps, rights, request);
   if (tree === undefined || !isObject(body)) return updateOne(deps, rights, request);
   const { maker, table } = tree;
   const { catalog } = maker;
+  // Before the body; `updateOne` asks about the record.
+  stillMatching?.({ rights, catalog });
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
   requireOnlyLinks(body, table, catalog);
   checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
@@ -97,12 +99,13 @@ async function updateOne(
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);
-  const { context, id, alternatives } = await deps.catalogs.decide((now) => {
+  const { context, id, alternatives, match } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
+    const match = stillMatching?.({ rights, catalog: now });
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, tolerated });
     const ways = alternativesFor(context, body, brought?.ownLinks);
-    return { context, id: parseId(found, request.id), alternatives: ways };
+    return { context, id: parseId(found, request.id), alternatives: ways, match };
   });
   const { table, shape, catalog, hooks } = context;
   await hooks.beforeUpdate(catalog, id, body);
@@ -115,7 +118,7 @@ async function updateOne(
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [{ mustExist: judged.unasked }], linked);
-    const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
+    const matching = (await match?.(id)) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
     const guard = { condition, freeOf: heldBy(catalog, table) };
