@@ -115,9 +115,7 @@ async function importFile({ table, file, format, query }) {
   const answer = await ask(address, query, { method: "POST", headers, body, duplex: "half" }).catch(
     (error) => {
       progress.stop();
-      throw new SetupError(
-        `The import was cut off: ${reason(error)}. Whole batches of what was sent are kept.`,
-      );
+      throw new SetupError(`The import was cut off: ${reason(error)}.${whatStays(table, query)}`);
     },
   );
   progress.stop();
@@ -131,6 +129,12 @@ async function importFile({ table, file, format, query }) {
   }
   explain(result, table);
   return 1;
+}
+
+/** Of what was cut off: megabytes may be under way still, so that a number of now would soon be wrong. */
+function whatStays(table, { dryRun }) {
+  if (dryRun) return "";
+  return ` Whole batches of what was sent are kept, and it may still go on: count the records of "${table}" when their number stands still.`;
 }
 
 /** Tells each refused line, what is there nevertheless, and how to go on. */

@@ -234,6 +234,30 @@ describe("something else at the address", () => {
   });
 });
 
+describe("an import that is cut off", () => {
+  let other: Upstream;
+  beforeAll(async () => {
+    other = await startUpstream();
+    other.on("POST /api/posts/import", (_arrived, response) => void response.destroy());
+  });
+  afterAll(() => other.close());
+
+  it.each([
+    [
+      "may still go on: what is there is counted later",
+      [],
+      ' Whole batches of what was sent are kept, and it may still go on: count the records of "posts" when their number stands still.',
+    ],
+    ["keeps nothing in a dry run", ["--dry-run"], ""],
+  ])("%s", async (_what, words, stays) => {
+    const file = await given("posts.csv", "title\na\n");
+    const env = { PORTICO_TOKEN: "t", APP_URL: other.url };
+    const { code, errors } = await data(["import", file, ...words], env);
+    const [, told] = errors.split("\n");
+    expect([code, told?.replace(/^The import was cut off: \w+\./, "")]).toEqual([1, stays]);
+  });
+});
+
 describe("an address without http:// or https://", () => {
   it.each([[["export", "posts"]], [["import", "posts.csv"]]])("is no place for %j", async (words) => {
     await given("posts.csv", "title\na\n");
