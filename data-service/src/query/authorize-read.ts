@@ -2,6 +2,7 @@
 // functions at the end only change what is asked of something already authorized, and take nothing from the rules. A rule is
 // never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not` around it must not
 // tell the two apart.
+import type { Table } from "../catalog/catalog.js";
 import type { ReadView } from "../permission/read-view.js";
 import type {
   Authorized,
@@ -117,6 +118,24 @@ export function withNarrowing(
 ): AuthorizedQuery {
   const { root } = query;
   return withRoot(query, brand({ ...root, rule: conjunction([...narrowing, root.rule]) }));
+}
+
+/** The same query, with such conditions before the row rules of tables through which it goes. */
+export function withNarrowedRules(
+  query: AuthorizedQuery,
+  narrowing: ReadonlyMap<Table, readonly AuthorizedPredicate[]>,
+): AuthorizedQuery {
+  const { rules } = query;
+  const narrowed = (table: Table) => conjunction([...(narrowing.get(table) ?? []), rules(table)]);
+  return brand({ ...query, rules: brand(narrowed) });
+}
+
+/** The same relation, with such conditions before the row rule of its records. */
+export function withNarrowVisible(
+  related: AuthorizedRelated,
+  narrowing: readonly AuthorizedPredicate[],
+): AuthorizedRelated {
+  return brand({ ...related, visible: conjunction([...narrowing, related.visible]) });
 }
 
 /** The same records, of which only the ids are shown. */

@@ -1,11 +1,11 @@
-// How large the keys of all relations of one predicate may be. Those of a filter and of a row rule are sent in one command,
-// for which MongoDB's limit is 16 MB.
+// How large the keys of all relations may be. Those of a filter and of row rules are sent in one command, for which MongoDB's
+// limit is 16 MB.
 import { calculateObjectSize } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** The room for the keys of a filter, or of a row rule: neither takes it from the other. */
+/** The room for the keys of a filter, or of all row rules of a query: neither takes it from the other. */
 export class KeyRoom {
   #left: number;
 

@@ -38,18 +38,22 @@ describe("the plan of a query that is asked again", () => {
   });
 });
 
+const named = (name: string): Predicate => ({
+  kind: "related",
+  ...step("books.author"),
+  where: { kind: "test", column: column("authors.name"), test: { op: "eq", value: name } },
+});
+
+const policyOf = (rows: AuthorizedPredicate) => ({ rows, grants: [{ rows, members: () => true }] });
+
+/** Sees everything but what the rule hides of one table. */
+const viewBy = (table: string, rule: Predicate): ReadView => {
+  const policy = policyOf(authorizePredicate(rule, rootView));
+  return new ReadView(catalog, ({ name }) => (name === table ? policy : policyOf(ALWAYS)));
+};
+
 describe("a row rule through a relation", () => {
-  const named = (name: string): Predicate => ({
-    kind: "related",
-    ...step("books.author"),
-    where: { kind: "test", column: column("authors.name"), test: { op: "eq", value: name } },
-  });
   const thin: Predicate = { kind: "test", column: column("books.pages"), test: { op: "lt", value: 100 } };
-  const viewBy = (rule: Predicate): ReadView => {
-    const policyOf = (rows: AuthorizedPredicate) => ({ rows, grants: [{ rows, members: () => true }] });
-    const ofBooks = policyOf(authorizePredicate(rule, rootView));
-    return new ReadView(catalog, ({ name }) => (name === "books" ? ofBooks : policyOf(ALWAYS)));
-  };
   /** @returns what is read first, and which tables were asked beforehand */
   const planned = async (rule: Predicate, { keys = 1, maxKeys = 5_000, filter = {} } = {}) => {
     const authors = Array.from({ length: keys }, (_, at) => ({ _id: at + 7 }));
@@ -58,10 +62,15 @@ describe("a row rule through a relation", () => {
       byIds: async () => [],
     };
     const thresholds = { ...THRESHOLDS, maxKeys };
-    const query = asked({ filter, sort: "-title" }, viewBy(rule));
-    const { query: narrowed, questions } = await planRead({ store, thresholds }, query, new Effort(10_000));
+    const query = asked({ filter, sort: "-title" }, viewBy("books", rule));
+    const plan = await planRead({ store, thresholds }, query, new Effort(10_000));
+    const { query: narrowed, questions } = plan;
     const stages = lowerList(narrowed).map((stage) => Object.keys(stage)[0]);
-    return { first: lowerList(narrowed)[0], stages, asked: questions.map((each) => each.table.name) };
+    return {
+      first: lowerList(narrowed)[0],
+      stages,
+      asked: questions.map((each) => each.table.name),
+    };
   };
   const joined = ["$sort", "$lookup", "$match", "$limit", "$project"];
 
@@ -95,5 +104,67 @@ describe("a row rule through a relation", () => {
       stages: ["$match", ...joined],
       asked: [],
     });
+  });
+});
+
+describe("the row rule of a related table", () => {
+  /** Reviews of books by Ann are seen, and all books. */
+  const rule: Predicate = { kind: "related", ...step("reviews.book"), where: named("Ann") };
+  /** @returns what was asked, in its order: the table, and where it has to look first */
+  const questionsOf = async (given: Pick<Parameters, "filter" | "sort">, keys = 1) => {
+    const documents = {
+      authors: [{ _id: 7 }],
+      books: Array.from({ length: keys }, (_, at) => ({ _id: at + 8 })),
+      reviews: [],
+    };
+    const read = async ({ name }: Table) => Object.entries(documents).find(([of]) => of === name)?.[1] ?? [];
+    const thresholds = { ...THRESHOLDS, fewParents: 0 };
+    const query = asked(given, viewBy("reviews", rule));
+    const planned = await planRead(
+      { store: { read, byIds: async () => [] }, thresholds },
+      query,
+      new Effort(10_000),
+    );
+    const questions = planned.questions.map(({ table, pipeline }) => [table.name, pipeline[0]]);
+    return { questions, pipeline: JSON.stringify(lowerList(planned.query, planned.ranking)) };
+  };
+  const ofAnn = ["authors", { $match: { name: { $eq: "Ann" } } }];
+  const byAnn = ["books", { $match: { authorId: { $in: [7] } } }];
+  const inBook8 = { bookId: { $in: [8] } };
+
+  it("says by its keys where a filter has to look", async () => {
+    const { questions } = await questionsOf({ filter: { reviews: { stars: 5 } } });
+    const stars = { stars: { $eq: 5 } };
+    expect(questions).toEqual([ofAnn, byAnn, ["reviews", { $match: { $and: [inBook8, stars] } }]]);
+  });
+
+  it("is asked about once, however many relations lead to its table", async () => {
+    const filter = {
+      reviews: { stars: 5 },
+      _not: { reviews: { stars: 1, book: { reviews: { stars: 2 } } } },
+    };
+    const { questions } = await questionsOf({ filter });
+    expect(questions.filter(([table]) => table === "authors")).toEqual([ofAnn]);
+    const asked = questions
+      .filter(([table]) => table === "reviews")
+      .map(([, first]) => JSON.stringify(first));
+    expect(asked.map((first) => first.includes(JSON.stringify(inBook8)))).toEqual([true, true, true]);
+  });
+
+  it("says where a sort has to look, at a glance, in a window and in a ranking of all", async () => {
+    for (const sort of ["-_max(reviews.stars)", "-_max(reviews.stars),title", "-_count(reviews)"]) {
+      const { questions, pipeline } = await questionsOf({ sort });
+      const asked = questions.filter(([table]) => table === "reviews").map(([, first]) => first);
+      expect(asked).toEqual(asked.map(() => ({ $match: inBook8 })));
+      expect(questions.filter(([table]) => table === "authors")).toEqual([ofAnn]);
+      expect(pipeline).toContain(JSON.stringify({ $match: inBook8 }));
+    }
+  });
+
+  it("is left alone where its keys are many, and where the filter names records", async () => {
+    const { questions } = await questionsOf({ filter: { reviews: { stars: 5 } } }, 1_001);
+    expect(questions.at(-1)).toEqual(["reviews", { $match: { stars: { $eq: 5 } } }]);
+    const named = await questionsOf({ filter: { reviews: { id: 3 } } });
+    expect(named.questions.map(([table]) => table)).toEqual(["reviews"]);
   });
 });

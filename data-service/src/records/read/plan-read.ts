@@ -1,7 +1,8 @@
-// Prepares a list for lowering: asks for the keys behind the relations of filter and row rule, and how many parents a ranking
+// Prepares a list for lowering: asks for the keys behind the relations of filter and row rules, and how many parents a ranking
 // has.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
@@ -12,11 +13,18 @@ import type {
   AuthorizedRelated,
   RowRules,
 } from "../../query/ast.js";
-import { withFilter, withNarrowing, withWhere } from "../../query/authorize-read.js";
+import {
+  withFilter,
+  withNarrowedRules,
+  withNarrowing,
+  withNarrowVisible,
+  withWhere,
+} from "../../query/authorize-read.js";
 import { conditionsIn } from "../../query/conditions.js";
 import {
   askedTruth,
   conjunctsOf,
+  deciding,
   isAboutKey,
   isOnRelated,
   isRelational,
@@ -82,9 +90,9 @@ export interface PlanDeps {
 const settled = new WeakMap<AuthorizedQuery, Plan>();
 
 /**
- * Asks what the plan depends on. How many questions that are, only the query and its row rule say, not how much the tables
- * hold: one or two for each of their relations, one for each search (MOST_ASKED at most), and up to three for a sort by
- * related records.
+ * Asks what the plan depends on. How many questions that are, only the query and the row rules of its tables say, not how
+ * much the tables hold: one or two for each of their relations, once for each rule, one for each search (MOST_ASKED at most),
+ * and up to three for a sort by related records.
  */
 export async function planRead(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
   const known = settled.get(asked);
@@ -104,9 +112,10 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
     return documents;
   };
   const { maxKeys } = deps.thresholds;
+  const narrow = narrower(ask, maxKeys);
   const [resolved, narrowing, rarest] = await Promise.all([
-    resolve({ ask, maxKeys, room: new KeyRoom() }, root.filter, true),
-    narrowingOf({ ask, maxKeys: Math.min(maxKeys, MOST_RULE_KEYS), room: new KeyRoom() }, root),
+    resolve({ ask, maxKeys, room: new KeyRoom(), narrow }, root.filter, true),
+    namesIds(root.filter, root.table) ? [] : narrow(root.rule),
     findRarest(ask, root.table, root.filter),
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
@@ -116,41 +125,69 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
     return documents;
   };
   const planned = withFilter(withNarrowing(query, narrowing), withCandidates(resolved, rarest));
-  return {
-    query: planned,
-    ranking: await planRanking({ ask, whichAreThere }, planned, deps.thresholds),
-    questions,
-  };
+  const ranked = await planRanking({ ask, whichAreThere, narrow }, planned, deps.thresholds);
+  return { ...ranked, questions };
 }
 
-async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranking> {
-  const { ask } = asking;
-  const { root, rules } = query;
-  if (!canRank(root)) return NO_RANKING;
+/** How to rank, and the query for it. */
+type Ranked = Pick<Plan, "query" | "ranking">;
+
+async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranked> {
+  const { root } = query;
+  const unranked = { query, ranking: NO_RANKING };
+  if (!canRank(root)) return unranked;
   const { fewParents, windowChildren } = thresholds;
-  const enough = enoughParents(root);
   const size = windowSize(root, windowChildren);
   const key = windowKey(root, size);
-  const look = async (through: ExtremeKey, children: number): Promise<Stored[]> => {
-    const question = windowQuestion(through, children, rules, enough);
-    const about = { read: windowRead(through, rules), needs: children };
-    const first = await ask(through.step.target, question, about);
-    return first.flatMap(({ _id }) => keysIn(_id));
-  };
-  // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
-  const glance = enough === undefined ? size : enough * GLANCE;
-  if (key !== undefined && enough !== undefined && glance < size) {
-    const children = await ask(key.step.target, glanceQuestion(key, glance, rules), {
-      read: windowRead(key, rules),
-      needs: glance,
-    });
-    const reserve = firstParents(key, children, glance)?.slice(0, enough) ?? [];
-    const ranking = reserve.length === enough ? await pageOf(asking, root, reserve) : undefined;
-    if (ranking !== undefined) return ranking;
-  }
-  const matching = await ask(root.table, lowerProbe(query, fewParents));
-  if (matching.length <= fewParents) return NO_RANKING;
-  return key === undefined ? { kind: "all" } : { kind: "among", parents: await look(key, size) };
+  const page = key === undefined ? undefined : await glance(asking, query, key, size);
+  if (page !== undefined) return page;
+  const matching = await asking.ask(root.table, lowerProbe(query, fewParents));
+  if (matching.length <= fewParents) return unranked;
+  const ranked = await narrowedForSort(query, asking.narrow);
+  if (key === undefined) return { query: ranked, ranking: { kind: "all" } };
+  return { query: ranked, ranking: { kind: "among", parents: await look(asking, ranked, key, size) } };
+}
+
+/** Mostly the extremes of different records lie side by side: then a glance names all that the page needs. */
+async function glance(
+  asking: Asking,
+  query: AuthorizedQuery,
+  key: ExtremeKey,
+  size: number,
+): Promise<Ranked | undefined> {
+  const enough = enoughParents(query.root);
+  if (enough === undefined || enough * GLANCE >= size) return undefined;
+  const most = enough * GLANCE;
+  const narrowed = await narrowedForSort(query, asking.narrow);
+  const { root, rules } = narrowed;
+  const about = { read: windowRead(key, rules), needs: most };
+  const children = await asking.ask(key.step.target, glanceQuestion(key, most, rules), about);
+  const reserve = firstParents(key, children, most)?.slice(0, enough) ?? [];
+  const ranking = reserve.length === enough ? await pageOf(asking, root, reserve) : undefined;
+  return ranking === undefined ? undefined : { query: narrowed, ranking };
+}
+
+/** The parents that a window of children names. */
+async function look(
+  { ask }: Asking,
+  { root, rules }: AuthorizedQuery,
+  key: ExtremeKey,
+  size: number,
+): Promise<readonly Stored[]> {
+  const question = windowQuestion(key, size, rules, enoughParents(root));
+  const first = await ask(key.step.target, question, { read: windowRead(key, rules), needs: size });
+  return first.flatMap(({ _id }) => keysIn(_id));
+}
+
+/**
+ * The query with what the row rules mean for the records that it is sorted by. Only for a ranking, which reads them all
+ * together: a look-up for each parent finds few anyway, and MongoDB parses the keys for each.
+ */
+async function narrowedForSort(query: AuthorizedQuery, narrow: Narrow): Promise<AuthorizedQuery> {
+  const { root, rules } = query;
+  const targets = root.sort.flatMap((key) => (key.kind === "column" ? [] : [key.step.target]));
+  const narrowed = targets.map(async (target) => [target, await narrow(rules(target))] as const);
+  return withNarrowedRules(query, new Map(await Promise.all(narrowed)));
 }
 
 /** What an index would have to help with. */
@@ -210,6 +247,7 @@ interface Asking {
   readonly ask: Ask;
   /** A link may lead to a record that is gone. */
   readonly whichAreThere: (table: Table, ids: readonly Stored[]) => Promise<StoredRecord[]>;
+  readonly narrow: Narrow;
 }
 
 /** Searches of a filter whose grams are counted. */
@@ -232,6 +270,8 @@ interface Resolver {
   readonly maxKeys: number;
   /** For those of all relations. */
   readonly room: KeyRoom;
+  /** For the row rules of the tables that are asked. */
+  readonly narrow: Narrow;
 }
 
 /** Replaces relations by their keys, innermost first, where the keys are few. @param wanted see lower/condition */
@@ -261,36 +301,45 @@ async function resolveRelated(
   predicate: AuthorizedRelated,
   wanted: boolean,
 ): Promise<AuthorizedPredicate> {
-  const { ask, maxKeys, room } = resolver;
-  const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
-  const inner = withWhere(predicate, where);
+  const { ask, maxKeys, room, narrow } = resolver;
   const { target, visible } = predicate;
-  const read = { table: target, predicates: [visible, where], sort: [] };
+  const [where, narrowing] = await Promise.all([
+    resolve(resolver, predicate.where, askedTruth(predicate, wanted)),
+    namesIds(deciding(predicate, wanted), target) ? [] : narrow(visible),
+  ]);
+  const inner = withWhere(predicate, where);
+  const asked = withNarrowVisible(inner, narrowing);
+  const read = { table: target, predicates: [asked.visible, where], sort: [] };
   const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
     room.takes(keys) ? answered(inner, wanted, keys) : inner;
-  const documents = await ask(target, keyQuestion(inner, wanted, maxKeys), { read });
+  const documents = await ask(target, keyQuestion(asked, wanted, maxKeys), { read });
   const keys = documents.flatMap((document) => keysIn(document[keyField(predicate)]));
   if (documents.length <= maxKeys) return stand(keys);
   if (!repeats(keys)) return inner;
-  const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
+  const distinct = await ask(target, distinctKeyQuestion(asked, wanted, maxKeys));
   return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
 }
 
 /**
- * What the row rule means for the fields of the record itself, where the keys behind its relations are few: without it, a
- * list would join every record that its caller may not see, until the page is full.
+ * What a row rule means for the fields of the record itself, where the keys behind its relations are few: without it, every
+ * record that the caller may not see would be joined, until the page is full.
  */
-async function narrowingOf(
-  resolver: Resolver,
-  { table, rule, filter }: AuthorizedNode,
-): Promise<readonly AuthorizedPredicate[]> {
-  if (namesIds(filter, table)) return [];
-  const narrowing = conjunctsOf(rule).filter(mayNarrow);
-  const resolved = await Promise.all(narrowing.map((each) => resolve(resolver, each, true)));
-  return resolved.filter((each) => !isRelational(each));
+type Narrow = (rule: AuthorizedPredicate) => Promise<readonly AuthorizedPredicate[]>;
+
+/** Asks about each rule once, however many relations lead to its table. Inside of a rule there are no rules of callers. */
+function narrower(ask: Ask, maxKeys: number): Narrow {
+  const most = Math.min(maxKeys, MOST_RULE_KEYS);
+  const resolver: Resolver = { ask, maxKeys: most, room: new KeyRoom(), narrow: async () => [] };
+  const known = new Map<AuthorizedPredicate, Promise<AuthorizedPredicate>>();
+  return async (rule) => {
+    const narrowing = conjunctsOf(rule)
+      .filter(mayNarrow)
+      .map((each) => getOrMake(known, each, () => resolve(resolver, each, true)));
+    return (await Promise.all(narrowing)).filter((each) => !isRelational(each));
+  };
 }
 
-/** Such a list looks at few records anyway. */
+/** What names ids looks at few records anyway. */
 function namesIds(filter: AuthorizedPredicate, { idColumn }: Table): boolean {
   return conjunctsOf(filter).some(
     (each) =>
