@@ -1,13 +1,13 @@
 // Which way the planner chose for a list, in one word: for metrics.
 import { conditionsIn } from "../../query/conditions.js";
-import { isRelational } from "../../query/lower/condition.js";
+import { holdsKeys, isRelational } from "../../query/lower/condition.js";
 import type { Plan } from "./plan-read.js";
 
 /**
  * - `window`: ranked by children, found through a window of their index
  * - `grouped`: ranked by children, all of them grouped once
- * - `join`: a relation of the filter is joined to every record looked at
- * - `keys`: the relations of the filter were replaced by their keys
+ * - `join`: a relation of filter or row rule is joined to every record looked at
+ * - `keys`: the relations of the filter were replaced by their keys, or keys say where the row rule's records are
  * - `search`: a text search goes by an index of parts of the text
  * - `plain`: columns of the table alone
  */
@@ -19,9 +19,9 @@ export type PlanKind = (typeof PLAN_KINDS)[number];
 export function planKind({ ranking, query }: Plan): PlanKind {
   if (ranking.kind === "among" || ranking.kind === "page") return "window";
   if (ranking.kind === "all") return "grouped";
-  const { filter } = query.root;
-  if (isRelational(filter)) return "join";
-  const kinds = conditionsIn(filter).map(({ kind }) => kind);
+  const { rule, filter } = query.root;
+  if (isRelational(filter) || (isRelational(rule) && !holdsKeys(rule))) return "join";
+  const kinds = [rule, filter].flatMap(conditionsIn).map(({ kind }) => kind);
   if (kinds.includes("keys")) return "keys";
   return kinds.includes("candidates") ? "search" : "plain";
 }

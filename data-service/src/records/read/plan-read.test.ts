@@ -10,6 +10,7 @@ import { lowerList } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { THRESHOLDS } from "../../query/plan/thresholds.js";
 import { Effort } from "./effort.js";
+import { planKind } from "./plan-kind.js";
 import { planRead } from "./plan-read.js";
 
 const deps = { store: { read: async () => [], byIds: async () => [] }, thresholds: THRESHOLDS };
@@ -70,6 +71,7 @@ describe("a row rule through a relation", () => {
       first: lowerList(narrowed)[0],
       stages,
       asked: questions.map((each) => each.table.name),
+      kind: planKind(plan),
     };
   };
   const joined = ["$sort", "$lookup", "$match", "$limit", "$project"];
@@ -79,7 +81,13 @@ describe("a row rule through a relation", () => {
       first: { $match: { authorId: { $in: [7] } } },
       stages: ["$match", ...joined],
       asked: ["authors"],
+      kind: "keys",
     });
+  });
+
+  it("counts as a join where nothing says where it has to look", async () => {
+    expect((await planned(thin)).kind).toBe("plain");
+    expect((await planned(named("Ann"), { keys: 1_001 })).kind).toBe("join");
   });
 
   it("is narrowed beside the filter, each by its own keys", async () => {
