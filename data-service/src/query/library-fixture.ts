@@ -20,6 +20,7 @@ const TABLES: readonly JsonObject[] = [
       { name: "born", type: "int" },
     ],
     relations: [{ name: "mentor", type: "many-to-one", table: "authors", inverse: "pupils" }],
+    indexes: [["name"]],
   },
   {
     name: "profiles",

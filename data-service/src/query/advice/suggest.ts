@@ -3,7 +3,8 @@ import { type Catalog, fieldNamed, type Table } from "../../catalog/catalog.js";
 import { fitsKey, MAX_KEY_NAMES } from "../../catalog/check-keys.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../../catalog/indexes.js";
 import { GENERATED_NAMES } from "../../catalog/names.js";
-import type { QueryShape } from "./shape.js";
+import type { AuthorizedPredicate } from "../ast.js";
+import { type QueryShape, shapeOf } from "./shape.js";
 
 /** What to write into the table's definition; null when nothing there would help, or there is no room for it. */
 export type Advice =
@@ -95,6 +96,15 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
   if (useful.some((spec) => serves(spec, keys, table))) return undefined;
   const index = namesOf(keys, table);
   return { advice: { index }, sentence: `Add ${JSON.stringify(index)} to the indexes of "${table.name}".` };
+}
+
+/** Whether an index leads to the records of a condition, all of them: without one, the whole table would be read for it. */
+export function isFoundByIndex(predicate: AuthorizedPredicate, table: Table): boolean {
+  if (predicate.kind === "and") return predicate.of.some((each) => isFoundByIndex(each, table));
+  if (predicate.kind === "or") return predicate.of.every((each) => isFoundByIndex(each, table));
+  // Ids and links always have one; those in lists are nothing that a definition could name.
+  if (predicate.kind === "keys") return true;
+  return indexSuggestion(shapeOf({ table, predicates: [predicate], sort: [] }), table) === undefined;
 }
 
 /** MongoDB's own, in every collection. */

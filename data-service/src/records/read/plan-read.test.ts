@@ -9,6 +9,7 @@ import { catalog, column, rootView, step, table } from "../../query/library-fixt
 import { lowerList } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { THRESHOLDS } from "../../query/plan/thresholds.js";
+import type { StoredRecord } from "../../query/shape.js";
 import { Effort } from "./effort.js";
 import { planKind } from "./plan-kind.js";
 import { planRead } from "./plan-read.js";
@@ -39,10 +40,15 @@ describe("the plan of a query that is asked again", () => {
   });
 });
 
+const isNamed = (name: string): Predicate => ({
+  kind: "test",
+  column: column("authors.name"),
+  test: { op: "eq", value: name },
+});
 const named = (name: string): Predicate => ({
   kind: "related",
   ...step("books.author"),
-  where: { kind: "test", column: column("authors.name"), test: { op: "eq", value: name } },
+  where: isNamed(name),
 });
 
 const policyOf = (rows: AuthorizedPredicate) => ({ rows, grants: [{ rows, members: () => true }] });
@@ -57,9 +63,12 @@ describe("a row rule through a relation", () => {
   const thin: Predicate = { kind: "test", column: column("books.pages"), test: { op: "lt", value: 100 } };
   /** @returns what is read first, and which tables were asked beforehand */
   const planned = async (rule: Predicate, { keys = 1, maxKeys = 5_000, filter = {} } = {}) => {
-    const authors = Array.from({ length: keys }, (_, at) => ({ _id: at + 7 }));
+    const documents: Readonly<Record<string, StoredRecord[]>> = {
+      authors: Array.from({ length: keys }, (_, at) => ({ _id: at + 7 })),
+      reviews: Array.from({ length: keys }, () => ({ bookId: 7 })),
+    };
     const store = {
-      read: async ({ name }: Table) => (name === "authors" ? authors : []),
+      read: async ({ name }: Table) => documents[name] ?? [],
       byIds: async () => [],
     };
     const thresholds = { ...THRESHOLDS, maxKeys };
@@ -106,12 +115,30 @@ describe("a row rule through a relation", () => {
   it("is left alone where its keys are many, or most, and where the filter names records", async () => {
     expect((await planned(named("Ann"), { keys: 1_001 })).stages).toEqual(joined);
     expect((await planned(named("Ann"), { keys: 4, maxKeys: 3 })).stages).toEqual(joined);
-    expect(await planned({ kind: "not", of: named("Ann") })).toMatchObject({ stages: joined, asked: [] });
+    const not: Predicate = { kind: "not", of: named("Ann") };
+    expect(await planned(not)).toMatchObject({ stages: joined, asked: [] });
+    expect((await planned({ kind: "or", of: [not, named("Bea")] })).asked).toEqual([]);
     const filter = { id: { _in: [1, 2] } };
     expect(await planned(named("Ann"), { filter })).toMatchObject({
       stages: ["$match", ...joined],
       asked: [],
     });
+  });
+
+  it("asks for nothing that may read more than the keys: every list would", async () => {
+    const born: Predicate = { kind: "test", column: column("authors.born"), test: { op: "eq", value: 1815 } };
+    const withoutIndex: Predicate = { kind: "related", ...step("books.author"), where: born };
+    expect(await planned(withoutIndex)).toMatchObject({ stages: joined, asked: [] });
+    // Its mentors are too many, so the authors would each be joined to theirs.
+    const mentored: Predicate = { kind: "related", ...step("authors.mentor"), where: isNamed("Ann") };
+    const twoHops: Predicate = { kind: "related", ...step("books.author"), where: mentored };
+    expect((await planned(twoHops, { keys: 1_001 })).asked).toEqual(["authors"]);
+  });
+
+  it("is not asked about once more where children crowd at a few parents", async () => {
+    const id = { kind: "test", column: column("reviews.id"), test: { op: "gt", value: 0 } } as const;
+    const reviewed: Predicate = { kind: "related", ...step("books.reviews"), where: id };
+    expect((await planned(reviewed, { keys: 1_001 })).asked).toEqual(["reviews"]);
   });
 });
 

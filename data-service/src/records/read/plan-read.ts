@@ -2,33 +2,10 @@
 // has.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { getOrMake } from "../../get-or-make.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import type { TableRead } from "../../query/advice/shape.js";
-import { asStored } from "../../query/as-read.js";
-import type {
-  AuthorizedNode,
-  AuthorizedPredicate,
-  AuthorizedQuery,
-  AuthorizedRelated,
-  RowRules,
-} from "../../query/ast.js";
-import {
-  withFilter,
-  withNarrowedRules,
-  withNarrowing,
-  withNarrowVisible,
-  withWhere,
-} from "../../query/authorize-read.js";
-import { conditionsIn } from "../../query/conditions.js";
-import {
-  askedTruth,
-  conjunctsOf,
-  deciding,
-  isAboutKey,
-  isOnRelated,
-  isRelational,
-} from "../../query/lower/condition.js";
+import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, RowRules } from "../../query/ast.js";
+import { withFilter, withNarrowedRules, withNarrowing } from "../../query/authorize-read.js";
 import type { Stage } from "../../query/lower/document.js";
 import { canRank } from "../../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../../query/lower/read.js";
@@ -41,8 +18,7 @@ import {
 } from "../../query/plan/candidates.js";
 import { KeyRoom } from "../../query/plan/key-room.js";
 import { keyText } from "../../query/plan/key-text.js";
-import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/resolve.js";
-import { MOST_RULE_KEYS, type Thresholds } from "../../query/plan/thresholds.js";
+import type { Thresholds } from "../../query/plan/thresholds.js";
 import { useCounters } from "../../query/plan/use-counters.js";
 import {
   type ExtremeKey,
@@ -55,9 +31,8 @@ import {
 } from "../../query/plan/window.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { Effort } from "./effort.js";
+import { type Ask, keysIn, type Narrow, namesRecords, narrower, resolve } from "./resolve-relations.js";
 
-/** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
-const CROWD = 4;
 /** Children that are looked at first for each record that is wanted, where these can be said. */
 const GLANCE = 2;
 
@@ -115,7 +90,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
   const narrow = narrower(ask, maxKeys);
   const [resolved, narrowing, rarest] = await Promise.all([
     resolve({ ask, maxKeys, room: new KeyRoom(), narrow }, root.filter, true),
-    namesIds(root.filter, root.table) ? [] : narrow(root.rule),
+    namesRecords(root.filter, root.table) ? [] : narrow(root.rule),
     findRarest(ask, root.table, root.filter),
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
@@ -236,13 +211,6 @@ function pageOfThose(
   return page.length === limit ? { kind: "page", parents: page } : undefined;
 }
 
-/** @param about what advice on indexes goes by */
-type Ask = (
-  table: Table,
-  pipeline: Stage[],
-  about?: Pick<Question, "read" | "needs">,
-) => Promise<StoredRecord[]>;
-
 interface Asking {
   readonly ask: Ask;
   /** A link may lead to a record that is gone. */
@@ -262,103 +230,4 @@ async function findRarest(ask: Ask, table: Table, filter: AuthorizedPredicate): 
       return [search, rarestOf(search, counts)] as const;
     });
   return new Map(await Promise.all(rarest));
-}
-
-interface Resolver {
-  readonly ask: Ask;
-  /** Of one relation. */
-  readonly maxKeys: number;
-  /** For those of all relations. */
-  readonly room: KeyRoom;
-  /** For the row rules of the tables that are asked. */
-  readonly narrow: Narrow;
-}
-
-/** Replaces relations by their keys, innermost first, where the keys are few. @param wanted see lower/condition */
-async function resolve(
-  resolver: Resolver,
-  predicate: AuthorizedPredicate,
-  wanted: boolean,
-): Promise<AuthorizedPredicate> {
-  switch (predicate.kind) {
-    case "and":
-    case "or":
-      return {
-        ...predicate,
-        of: await Promise.all(predicate.of.map((each) => resolve(resolver, each, wanted))),
-      };
-    case "not":
-      return { kind: "not", of: await resolve(resolver, predicate.of, !wanted) };
-    case "related":
-      return isAboutKey(predicate) ? predicate : resolveRelated(resolver, predicate, wanted);
-    default:
-      return predicate;
-  }
-}
-
-async function resolveRelated(
-  resolver: Resolver,
-  predicate: AuthorizedRelated,
-  wanted: boolean,
-): Promise<AuthorizedPredicate> {
-  const { ask, maxKeys, room, narrow } = resolver;
-  const { target, visible } = predicate;
-  const [where, narrowing] = await Promise.all([
-    resolve(resolver, predicate.where, askedTruth(predicate, wanted)),
-    namesIds(deciding(predicate, wanted), target) ? [] : narrow(visible),
-  ]);
-  const inner = withWhere(predicate, where);
-  const asked = withNarrowVisible(inner, narrowing);
-  const read = { table: target, predicates: [asked.visible, where], sort: [] };
-  const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
-    room.takes(keys) ? answered(inner, wanted, keys) : inner;
-  const documents = await ask(target, keyQuestion(asked, wanted, maxKeys), { read });
-  const keys = documents.flatMap((document) => keysIn(document[keyField(predicate)]));
-  if (documents.length <= maxKeys) return stand(keys);
-  if (!repeats(keys)) return inner;
-  const distinct = await ask(target, distinctKeyQuestion(asked, wanted, maxKeys));
-  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
-}
-
-/**
- * What a row rule means for the fields of the record itself, where the keys behind its relations are few: without it, every
- * record that the caller may not see would be joined, until the page is full.
- */
-type Narrow = (rule: AuthorizedPredicate) => Promise<readonly AuthorizedPredicate[]>;
-
-/** Asks about each rule once, however many relations lead to its table. Inside of a rule there are no rules of callers. */
-function narrower(ask: Ask, maxKeys: number): Narrow {
-  const most = Math.min(maxKeys, MOST_RULE_KEYS);
-  const resolver: Resolver = { ask, maxKeys: most, room: new KeyRoom(), narrow: async () => [] };
-  const known = new Map<AuthorizedPredicate, Promise<AuthorizedPredicate>>();
-  return async (rule) => {
-    const narrowing = conjunctsOf(rule)
-      .filter(mayNarrow)
-      .map((each) => getOrMake(known, each, () => resolve(resolver, each, true)));
-    return (await Promise.all(narrowing)).filter((each) => !isRelational(each));
-  };
-}
-
-/** What names ids looks at few records anyway. */
-function namesIds(filter: AuthorizedPredicate, { idColumn }: Table): boolean {
-  return conjunctsOf(filter).some(
-    (each) =>
-      each.kind === "test" && each.column === idColumn && (each.test.op === "eq" || each.test.op === "in"),
-  );
-}
-
-/** Can keys take the place of every relation in it? All but a few records are no place to look, so a `not` narrows nothing. */
-function mayNarrow(predicate: AuthorizedPredicate): boolean {
-  const related = conditionsIn(predicate).filter(isOnRelated);
-  return predicate.kind !== "not" && related.length > 0 && related.every(({ kind }) => kind === "related");
-}
-
-/** Children that crowd at a few parents: then all of their parents may still be few. */
-function repeats(keys: readonly Stored[]): boolean {
-  return new Set(keys.map(String)).size * CROWD <= keys.length;
-}
-
-/** A list that another program has written where one key should be leads nowhere. */
-function keysIn(key: unknown): Stored[] {
-  return key === null || key === undefined || Array.isArray(key) ? [] : [asStored(key)];
 }
