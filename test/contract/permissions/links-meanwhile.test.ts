@@ -29,6 +29,7 @@ beforeAll(async () => {
     relations: [
       { name: "post", type: "many-to-one", table: "posts", inverse: "comments" },
       { name: "shelves", type: "many-to-many", table: "shelves", inverse: "comments" },
+      { name: "pinnedTo", type: "one-to-one", table: "posts", inverse: "pin" },
     ],
   });
   const role = (await make(admin, "svc_role", { name: "Writer" })).id;
@@ -111,6 +112,31 @@ describe.each([
     expect((await read(admin, table, parent().id, "title")).title).toBe(parent().title);
   });
 
+  it("that stays is nobody's to judge: only what comes and what goes changes", async () => {
+    beforeItsWrite("none", async () => undefined);
+    const add = async (parts: Row): Promise<string> =>
+      (await make(admin, "comments", { title: "x", ...parts })).id;
+    const [stays, goes] = [await add({ locked: true, ...linked() }), await add(linked())];
+    const [comes, stranger] = [await add({}), await add({ locked: true })];
+    const put = async (...comments: string[]) => (await ann.patch(path(), { comments })).status;
+    expect(await put(stays, goes)).toBe(200);
+    expect(await put(stays, goes, comes)).toBe(200);
+    expect(await put(stays, comes)).toBe(200);
+    expect(await put(comes)).toBe(403);
+    expect(await put(stays, comes, stranger)).toBe(403);
+    expect((await ids(path())).toSorted()).toEqual([stays, comes].toSorted());
+  });
+
+  it("that stays, and that somebody else lets go of in this moment, is not set again", async () => {
+    const comment = await make(admin, "comments", { title: "stays", locked: true, ...linked() });
+    beforeItsWrite(table, () =>
+      admin.patch(`/comments/${comment.id}`, { [relation]: relation === "post" ? null : [] }),
+    );
+    const { status } = await ann.patch(path(), { title: "changed", comments: [comment.id] });
+    expect([status, await ids(path())]).toEqual([503, []]);
+    expect((await read(admin, table, parent().id, "title")).title).toBe(parent().title);
+  });
+
   it("is linked and let go as the rules allow it, of many kinds", async () => {
     const former = await Promise.all(
       ["a", "b"].map((title) => make(admin, "comments", { title, ...linked() })),
@@ -123,6 +149,13 @@ describe.each([
     const filter = { id: { _in: former.map(({ id }) => id) }, [relation]: { _is_null: false } };
     expect(await valuesOf(admin, "comments", "title", filter)).toEqual(["a"]);
   });
+});
+
+it("the only link of a record is judged when it comes or goes, and not when it stays", async () => {
+  beforeItsWrite("none", async () => undefined);
+  const pinned = await make(admin, "comments", { title: "x", locked: true, pinnedTo: post.id });
+  const put = async (pin: string | null) => (await ann.patch(`/posts/${post.id}`, { pin })).status;
+  expect([await put(pinned.id), await put(null)]).toEqual([200, 403]);
 });
 
 describe("a request that changes by itself what the rules look at", () => {

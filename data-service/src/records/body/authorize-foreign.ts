@@ -10,6 +10,7 @@ import type { AuthorizedPredicate } from "../../query/ast.js";
 import { fieldsOf } from "../../query/conditions.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
+import { linksElsewhere } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { untilStill } from "../../until-still.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -82,9 +83,18 @@ async function judgeSet(
   if (rows.kind === "always") return "all";
   const fields = fieldsOf(rows).filter((field) => !isOwn(field));
   const judge = (which: Document) => judgeEach(deps, set, which, { rows, fields });
-  const coming = await judge({ _id: { $in: [...set.ids] } });
+  const coming = await judge(comingLinks(set, id));
   const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
   return { coming, leaving };
+}
+
+/**
+ * The condition for records that come to link here. One that links here already does not change, so no rule is asked about it;
+ * should somebody let go of it meanwhile, it is not set again, as it was not judged.
+ */
+function comingLinks({ relation, ids }: AuthorizedLinks, id: Stored | undefined): Document {
+  const chosen = { _id: { $in: [...ids] } };
+  return id === undefined ? chosen : { $and: [chosen, linksElsewhere(relation.link, id)] };
 }
 
 /** How often to look whether all are among the rows: others may link or delete one between the two queries of a look. */
