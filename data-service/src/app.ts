@@ -23,6 +23,7 @@ import { systemTableNames } from "./catalog/system-tables.js";
 import { changesRoutes } from "./changes/routes.js";
 import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
+import { atOrigin } from "./http/at-origin.js";
 import { auditRefusals } from "./http/audit-refusals.js";
 import { presentPrincipal } from "./http/authenticate.js";
 import { requireFreeSpace } from "./http/free-space.js";
@@ -64,7 +65,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(logRequests(logger));
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
-  app.use(methodOverride);
+  app.use(methodOverride, atOrigin);
   app.use(internalRoutes(deps.identity));
   app.use(gatewayOnly(config.appUrl));
   app.use(BARE, takesNoParameters);

@@ -56,6 +56,14 @@ describe("If-None-Match", () => {
     expect((await get(tag)).status).toBe(200);
   });
 
+  it("is answered so by the data service too, whatever is said to caches, as Node's own fetch does", async () => {
+    const direct = await signIn(stack.dataUrl, stack.admin);
+    const tag = tagOf(await direct.get(`/books/${book}`));
+    const headers = { "If-None-Match": tag, "Cache-Control": "no-cache" };
+    expect((await direct.send("GET", `/books/${book}`, { headers })).status).toBe(304);
+    expect((await api.send("GET", `/books/${book}`, { headers })).status).toBe(304);
+  });
+
   it("knows what was shown: other fields, and other records among them, are another answer", async () => {
     const query = { fields: "title,author.name" };
     const tag = tagOf(await get(undefined, query));
