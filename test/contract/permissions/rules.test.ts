@@ -346,6 +346,16 @@ describe("rules for creating", () => {
     ]);
   });
 
+  it("know a field that another rule lets be written, read or not", async () => {
+    const [{ id }] = (await admin.get("/notes", { filter: { title: "a" } })).body.data;
+    for (const action of ["create", "update"])
+      for (const fields of ["title", "status"]) await rule({ action, fields });
+    const both = { title: "b", status: "done", salary: 5 };
+    const apart = "you may not write it together with the others, as no single rule allows all of them";
+    for (const answer of [await ann.patch(`/notes/${id}`, both), await ann.post("/notes", both)])
+      expect(refusal(answer)).toEqual([400, [`status: ${apart}`, "salary: unknown field"]]);
+  });
+
   it("set presets, whatever the body says", async () => {
     await rule({});
     await rule({ table: "svc_user", filter: { id: "$user.id" }, fields: "email" });

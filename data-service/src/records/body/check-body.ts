@@ -108,7 +108,7 @@ function checkMembers(
   const given = new Set(Object.keys(body));
   const comesDeleted = isDeletedCopy(body, table, view);
   const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
-  const guess = view.guess ?? makeGuess(table, view.mayWrite);
+  const guessing = { ...view, guess: view.guess ?? makeGuess(table, view.mayWrite) };
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
@@ -122,10 +122,8 @@ function checkMembers(
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
       if (set !== undefined) links.push(set);
-    } else if (isReadable(name, table, view)) {
-      report(name, notWritable(name, table, view));
     } else {
-      report(name, UNKNOWN + guess(name));
+      report(name, notWritable(name, table, guessing));
     }
   }
   if (mode === "create") {
@@ -163,15 +161,11 @@ function noObject(body: Json): string {
 
 /** What is said of a member that the body may not set. */
 export function notWritable(name: string, table: Table, view: WriteView): string {
-  if (!isReadable(name, table, view)) return UNKNOWN + (view.guess ?? makeGuess(table, view.mayWrite))(name);
   const member = memberNamed(table, name);
-  return member !== undefined && view.mayByAnother?.(member) === true ? NOT_TOGETHER : NOT_WRITABLE;
-}
-
-/** Whether the caller knows of the member anyway. */
-function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean {
-  const member = memberNamed(table, name);
-  return member !== undefined && mayRead?.(member) === true;
+  // Whoever may write it in another body knows of it, read or not.
+  if (member !== undefined && view.mayByAnother?.(member) === true) return NOT_TOGETHER;
+  if (member !== undefined && view.mayRead?.(member) === true) return NOT_WRITABLE;
+  return UNKNOWN + (view.guess ?? makeGuess(table, view.mayWrite))(name);
 }
 
 /** The one text for members that do not exist and those the caller may neither read nor write; a guess may follow. */
