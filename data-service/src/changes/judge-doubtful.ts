@@ -7,9 +7,9 @@ import { idText } from "../catalog/record-ids.js";
 import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { possibly, surely } from "../query/bounds.js";
-import { type Condition, conditionsIn } from "../query/conditions.js";
-import { isOnRelated, type Relational } from "../query/lower/condition.js";
-import type { Document } from "../query/lower/document.js";
+import { type Condition, conditionsIn, negatedIn } from "../query/conditions.js";
+import { isOnRelated, matchStages, type Relational, speaksOnlyOf } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
 import { linksIn } from "../records/derived/counted-writes.js";
 import type { RecordDeps } from "../records/record-deps.js";
@@ -42,7 +42,8 @@ export async function judgeDoubtful(
 ): Promise<ReadonlyMap<Document, Satisfied>> {
   const conditions = [rule, filter].flatMap(conditionsIn).filter(isOnRelated);
   if (formers.length === 0 || conditions.length === 0) return new Map();
-  const lost = await lostConditions(deps, conditions, formers);
+  const negated = [rule, filter].flatMap(negatedIn);
+  const lost = await lostConditions(deps, conditions, negated, formers);
   const judged = new Map<Document, Satisfied>();
   for (const { images, unknown } of alike(lost, conditions)) {
     const isUnknown = (each: Condition): boolean => isOnRelated(each) && unknown.includes(each);
@@ -71,11 +72,12 @@ function alike(
 async function lostConditions(
   deps: Pick<RecordDeps, "store">,
   conditions: readonly Relational[],
+  negated: readonly Condition[],
   formers: readonly Former[],
 ): Promise<Lost> {
   const lost = new Map(formers.map(({ record }): [Document, Relational[]] => [record, []]));
   for (const condition of conditions) {
-    const isLost = await losing(deps, condition, formers);
+    const isLost = await losing(deps, condition, negated.includes(condition), formers);
     for (const former of formers) if (isLost(former)) lost.get(former.record)?.push(condition);
   }
   return lost;
@@ -87,9 +89,11 @@ async function lostConditions(
  */
 async function losing(
   { store }: Pick<RecordDeps, "store">,
-  { relation, target }: Relational,
+  condition: Relational,
+  isNegated: boolean,
   formers: readonly Former[],
 ): Promise<(former: Former) => boolean> {
+  const { relation, target } = condition;
   if (relation.link.on === "target") return ({ later }) => later === undefined;
   const linksOf = (record: Document) => linksIn(record[relation.link.field], relation.link);
   const lostLinks = ({ record, later }: Former): Stored[] => {
@@ -98,5 +102,26 @@ async function losing(
   };
   const isLiving = { $match: stateCondition(target, "living") };
   const living = await store.existing(target, formers.flatMap(lostLinks), [isLiving]);
-  return (former) => lostLinks(former).some((id) => !living.has(idText(target, id)));
+  const gone = (former: Former) => lostLinks(former).filter((id) => !living.has(idText(target, id)));
+  // What is gone can't make a negated condition true either: without a related record it is unknown, not false.
+  const wanted = isNegated ? undefined : await wantedAmong(store, condition, formers.flatMap(gone));
+  return (former) => gone(former).some((id) => wanted?.has(idText(target, id)) ?? true);
+}
+
+/** Of records that are gone, those that the condition may be about, by their ids' texts; undefined where it asks for more than ids. */
+async function wantedAmong(
+  store: Pick<RecordDeps["store"], "wouldMatch">,
+  condition: Relational,
+  ids: readonly Stored[],
+): Promise<ReadonlySet<string> | undefined> {
+  const { kind, target } = condition;
+  if (ids.length === 0 || kind === "exists" || !speaksOnlyOf(condition.where, target.idColumn))
+    return undefined;
+  const wanted = matchStages([condition.where], new Names());
+  const found = await store.wouldMatch(
+    target,
+    ids.map((_id) => ({ _id })),
+    wanted,
+  );
+  return new Set(ids.filter((_, at) => found.has(at)).map((id) => idText(target, id)));
 }

@@ -24,6 +24,12 @@ export function conditionsIn(predicate: AuthorizedPredicate): Condition[] {
   }
 }
 
+/** Those that stand in a negation. */
+export function negatedIn(predicate: AuthorizedPredicate): Condition[] {
+  if (predicate.kind === "not") return conditionsIn(predicate.of);
+  return predicate.kind === "and" || predicate.kind === "or" ? predicate.of.flatMap(negatedIn) : [];
+}
+
 /** The fields of the record itself that a predicate reads. */
 export function fieldsOf(predicate: AuthorizedPredicate): string[] {
   return conditionsIn(predicate).flatMap(fieldsRead);

@@ -234,6 +234,36 @@ describe("a stream of changes", () => {
     expect(byBea.told.map(({ event }) => event)).not.toContain("reset");
   });
 
+  it("says no `reset` where a link to what is deleted is none of those that are asked for by their ids", async () => {
+    await define({ name: "holes", softDelete: true, columns: [{ name: "name", type: "string" }] });
+    const hole = { name: "hole", type: "many-to-one", table: "holes" };
+    const holes = { name: "holes", type: "many-to-many", table: "holes" };
+    const columns = [{ name: "name", type: "string" }];
+    await define({ name: "moles", changes: true, columns, relations: [hole, holes] });
+    const [wanted, gone, other] = [
+      await make("/holes", {}),
+      await make("/holes", {}),
+      await make("/holes", {}),
+    ];
+    const moles = [1, 2].map(() => make("/moles", { hole: gone, holes: [gone, other] }));
+    const [first, second] = await Promise.all(moles);
+    expect((await admin.delete(`/holes/${gone}`)).status).toBe(200);
+    const from = (filter: object) => follow("/moles/changes", { query: { filter } });
+    const [one, several, negated, ofGone] = await Promise.all([
+      from({ hole: { _in: [wanted] } }),
+      from({ holes: { id: wanted } }),
+      from({ _not: { hole: { _in: [wanted] } } }),
+      from({ hole: { _in: [gone] } }),
+    ]);
+    expect((await admin.patch(`/moles/${first}`, { hole: other, holes: [other] })).status).toBe(200);
+    expect((await admin.patch(`/moles/${second}`, { hole: wanted, holes: [wanted] })).status).toBe(200);
+    await Promise.all([one, several].map((source) => source.first(1, "reset", "entered")));
+    for (const { told } of [one, several])
+      expect(told.map(({ event }) => event)).toEqual(["ready", "entered"]);
+    // Nobody knows whether what is gone was to be seen, so that "not that one" may have been true.
+    await Promise.all([negated, ofGone].map((source) => source.first(1, "reset")));
+  });
+
   it("tells nothing of a list of records that was refused", async () => {
     const source = await follow("/notes/changes");
     await make("/notes", { key: "taken" });

@@ -219,7 +219,8 @@ export function asksForAny(predicate: Relational): boolean {
   return predicate.kind === "exists" || (predicate.relation.many && predicate.where.kind === "always");
 }
 
-function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {
+/** Does it compare this column, and nothing else? */
+export function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {
   if (predicate.kind === "test") return predicate.column === column && predicate.test.op !== "isNull";
   if (predicate.kind === "not") return speaksOnlyOf(predicate.of, column);
   if (predicate.kind === "and" || predicate.kind === "or") {
