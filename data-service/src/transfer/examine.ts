@@ -167,7 +167,7 @@ export function isAboutRecords(error: unknown): error is AppError {
   return error instanceof AppError && ABOUT_RECORDS.includes(error.code);
 }
 
-const POSITION = /^\[(\d+)\]\./;
+const POSITION = /^\[(\d+)\](?:\.|: )/;
 
 /** Violations in a list begin with the position of their record. @returns undefined when one does not */
 function byPosition(refusal: AppError): Map<number, string[]> | undefined {

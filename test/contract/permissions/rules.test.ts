@@ -356,6 +356,15 @@ describe("rules for creating", () => {
       expect(refusal(answer)).toEqual([400, [`status: ${apart}`, "salary: unknown field"]]);
   });
 
+  it("say which records of a list they refuse, and how each of them alone", async () => {
+    await rule({ action: "create", check: { status: "open" } });
+    const [open, done] = [{ status: "open" }, { status: "done" }];
+    const text = 'No rule lets you create a "notes" record with these values.';
+    expect(refusal(await ann.post("/notes", done))).toEqual([403, text]);
+    const refused = [403, [`[1]: ${text}`, `[3]: ${text}`]];
+    expect(refusal(await ann.post("/notes", [open, done, open, done]))).toEqual(refused);
+  });
+
   it("set presets, whatever the body says", async () => {
     await rule({});
     await rule({ table: "svc_user", filter: { id: "$user.id" }, fields: "email" });

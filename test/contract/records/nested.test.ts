@@ -269,7 +269,7 @@ describe("a change with records inside", () => {
       return [status, String(body.message).replace(id, "…"), after.data[0].size];
     };
     expect(await put("Ann")).toEqual([200, "Success", 2]);
-    const refused = 'No rule lets you create a "stars" record with these values.';
+    const refused = 'star: No rule lets you create a "stars" record with these values.';
     expect(await put("Bob")).toEqual([403, refused, 1]);
     expect(await put("Unseen")).toEqual([404, 'There is no such record in "authors".', 1]);
     expect((await admin.get("/stars")).body.data).toHaveLength(4);

@@ -17,6 +17,7 @@ import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import { type LinkedOptions, requireLinked } from "./require-linked.js";
+import { alone, asWhole, type PathOf } from "./violations.js";
 import { chosenLinks, presetLinks, type WritePlan, writesNothing } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
@@ -53,11 +54,9 @@ export async function chooseCreates(
     await requireLinked(deps, links, options);
     for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
   }
-  const plans = records.map((_, at) => {
-    const plan = chosen.get(at);
-    if (plan === undefined) throw checkFailed(table, "create");
-    return plan;
-  });
+  const refused = [...records.keys()].filter((at) => !chosen.has(at));
+  if (refused.length > 0) throw createsFailed(table, refused, options.pathOf ?? alone);
+  const plans = records.flatMap((_, at) => chosen.get(at) ?? []);
   await requireLinked(deps, plans.map(presetLinks).map(asked), options);
   return plans;
 }
@@ -211,8 +210,23 @@ export function notAllowed(
 }
 
 function checkFailed(table: Table, action: string): AppError {
-  return new AppError("FORBIDDEN", `No rule lets you ${action} a "${table.name}" record with these values.`);
+  return new AppError("FORBIDDEN", checkFailedText(table, action));
 }
+
+function checkFailedText(table: Table, action: string): string {
+  return `No rule lets you ${action} a "${table.name}" record with these values.`;
+}
+
+/** The same for new records; of several in a request it says which. */
+function createsFailed(table: Table, positions: readonly number[], pathOf: PathOf): AppError {
+  const text = checkFailedText(table, "create");
+  const places = positions.slice(0, MOST_NAMED).map(pathOf);
+  if (places.every((place) => place === "")) return new AppError("FORBIDDEN", text);
+  return new AppError("FORBIDDEN", { message: places.map((place) => asWhole(place) + text) });
+}
+
+/** How many records one refusal names. */
+const MOST_NAMED = 100;
 
 async function readMatching(
   { store }: Pick<RecordDeps, "store">,

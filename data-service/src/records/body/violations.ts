@@ -10,6 +10,11 @@ export const alone: PathOf = () => "";
 /** One of a list. */
 export const inList: PathOf = (at) => `[${at}].`;
 
+/** What a violation of the whole body at a place begins with, rather than of a member in it. */
+export function asWhole(place: string): string {
+  return place.replace(/\.$/, ": ");
+}
+
 export function pathIn(body: Json): PathOf {
   return isArray(body) ? inList : alone;
 }
