@@ -158,6 +158,14 @@ it("the only link of a record is judged when it comes or goes, and not when it s
   expect([await put(pinned.id), await put(null)]).toEqual([200, 403]);
 });
 
+it("the only link of a record, if somebody else sets it in this moment, is taken by the name that the body has", async () => {
+  const [mine, other] = [await make(admin, "comments", {}), await make(admin, "comments", {})];
+  beforeItsWrite("posts", () => admin.patch(`/comments/${other.id}`, { pinnedTo: post.id }));
+  const { status, body } = await ann.patch(`/posts/${post.id}`, { pin: mine.id });
+  const message = 'pin: another record of "comments" has this place already';
+  expect([status, body.message, body.error.details]).toEqual([409, message, { fields: ["pin"] }]);
+});
+
 describe("a request that changes by itself what the rules look at", () => {
   let coach: Api;
 

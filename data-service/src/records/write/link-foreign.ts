@@ -9,6 +9,7 @@ import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksElsewhere, linksTo, stillLinks } from "../../query/lower/links.js";
+import { Taken } from "../../store-refusals.js";
 import { refuseContended } from "../../until-still.js";
 import { formerLinks } from "../body/former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks, JudgedRecords, LinkSet } from "../body/link-set.js";
@@ -118,7 +119,7 @@ async function moveNoted(
   const move = async (moved: readonly Moved[], how: keyof JudgedRecords, end: Stored | null) => {
     // A record that is about to go along with what it links to must go as it was when it was marked.
     for (const each of asJudged(asNoted(set, moved, how)))
-      await writes.moveLink(target, field, allOf([each, FREE]), end, by);
+      await writes.moveLink(target, field, allOf([each, FREE]), end, by).catch(asSeenFromHere(set));
   };
   const gain = () => move(gained, "coming", to.id);
   if (!relation.exclusive) await gain();
@@ -126,6 +127,22 @@ async function moveNoted(
   if (lost.length > 0) await requireMoved(store, target, what.former);
   if (relation.exclusive) await gain();
   return gained.map(({ id }) => id);
+}
+
+/**
+ * The place is taken by a record that the caller does not see, or that has just come: the body names the link by its other end.
+ * (What a rule sets they may not know at all: that is for `tell-taken` to say.)
+ */
+function asSeenFromHere(set: JudgedLinks): (error: unknown) => never {
+  const owning = owningRelation(set);
+  return (error) => {
+    if (!(error instanceof Taken) || set.isPreset === true) throw error;
+    const [member, ...others] = error.members;
+    if (member === undefined || member !== owning || others.length > 0) throw error;
+    const { name } = set.relation;
+    const message = `${name}: another record of "${set.target.name}" has this place already`;
+    throw new AppError("DUPLICATE_RESOURCE", { message, details: { fields: [name] }, cause: error.cause });
+  };
 }
 
 /** @returns the name of the note, for the links that are moved */
