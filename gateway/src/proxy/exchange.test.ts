@@ -108,11 +108,13 @@ it("a data service that takes no more of a body, the rest of which can't come be
   const url = `https://127.0.0.1:${await silentPort()}`;
   const large = POST.replace("70000", "900000");
   const body = Array.from({ length: 4 }, () => "x".repeat(60_000));
-  expect(await refusalOf(url, { bodyStallMs: SHORT_MS }, large, ...body)).toMatchObject({
-    code: "QUERY_TIMEOUT",
-    message: "The body stood still for too long.",
-    cause: because,
-  });
+  for (const patience of [{ answerTimeoutMs: SHORT_MS }, { bodyStallMs: SHORT_MS }]) {
+    expect(await refusalOf(url, patience, large, ...body)).toMatchObject({
+      code: "QUERY_TIMEOUT",
+      message: "The body stood still for too long.",
+      cause: because,
+    });
+  }
 });
 
 it("a client that sends no more of its body", async () => {

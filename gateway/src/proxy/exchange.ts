@@ -8,7 +8,7 @@ import { hasBody } from "@portico/shared/has-body";
 import { isQueryByPost } from "@portico/shared/method-override";
 import { isSafe } from "@portico/shared/methods";
 import type { NextFunction, Request, Response } from "express";
-import { NO_VALID_ANSWER } from "../upstream/upstream-error.js";
+import { NO_VALID_ANSWER, notInTime } from "../upstream/upstream-error.js";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
 import type { FileRequest } from "./recent-files.js";
@@ -186,12 +186,7 @@ export class Exchange {
   /** No limit on a download in progress: the time runs from the end of the request to the first byte. */
   #awaitAnswer(): void {
     this.#stopWaiting?.();
-    const start = (): void =>
-      this.#failAfter(
-        this.#limits.answerTimeoutMs,
-        (cause) =>
-          new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause }),
-      );
+    const start = (): void => this.#failAfter(this.#limits.answerTimeoutMs, notInTime);
     if (!this.#isBodyLeft) start();
     else this.#request.once("end", () => this.#settled || start());
   }
@@ -200,22 +195,25 @@ export class Exchange {
   #watchBody(stallMs: number, isStuck = (): boolean => true): void {
     const stalled = whenLate(stallMs, () => {
       if (!isStuck()) return stalled.restart();
-      // Of a large body no more comes from the client, either, while the data service takes nothing.
-      const isTheirs = this.#request.complete || this.#upstream?.writableNeedDrain === true;
       // Else it is the client who is slow, and the log has nothing to say of the data service.
-      const cause = isTheirs ? nothingFor(stallMs) : undefined;
+      const cause = this.#isUntaken ? nothingFor(stallMs) : undefined;
       this.fail(new AppError("QUERY_TIMEOUT", { message: "The body stood still for too long.", cause }));
     });
     this.#request.on("data", stalled.restart).once("end", stalled.stop);
     this.#response.once("close", stalled.stop);
   }
 
+  /** What is here of the body waits for the data service: all of it, or as much as can come before that takes some. */
+  get #isUntaken(): boolean {
+    return this.#request.complete || this.#upstream?.writableNeedDrain === true;
+  }
+
   /**
-   * For a client that has sent everything while the data service takes no more of it: the body's deadline has been met, but
-   * its end, from which the wait for the answer is measured, never comes.
+   * For a data service that takes no more of a body: its end, from which the wait for the answer is measured, never comes, and
+   * the body's deadline would cut the client, who is not to blame.
    */
   #watchTaking(): void {
-    this.#watchBody(this.#limits.answerTimeoutMs, () => this.#request.complete);
+    this.#watchBody(this.#limits.answerTimeoutMs, () => this.#isUntaken);
   }
 
   /** @param error gets a cause, without which the log would not say why there was no answer */

@@ -1,7 +1,7 @@
 // One call of the gateway's own to the data service: what it says of the client behind it, and what its answer is.
 import { AppError } from "@portico/shared/app-error";
 import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
-import { NO_VALID_ANSWER, readUpstreamError } from "./upstream-error.js";
+import { NO_VALID_ANSWER, notInTime, readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
 export interface Caller {
@@ -44,13 +44,9 @@ export async function call(
     const { status, headers } = response;
     return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
   } catch (cause) {
+    // `fetch` gives up on a connection before that time: this one was taken.
     throw signal.aborted ? notInTime(cause) : new AppError("BAD_GATEWAY", { cause });
   }
-}
-
-/** `fetch` gives up on a connection before that: this one was taken. */
-function notInTime(cause: unknown): AppError {
-  return new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause });
 }
 
 function parse(text: string): unknown {

@@ -1,11 +1,15 @@
 // The data service's error body -> the same refusal of our own, under the path the client called; what stands for an answer that
-// is none of the data service's.
+// is none of the data service's, or does not come.
 import type { IncomingMessage } from "node:http";
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 
 export const NO_VALID_ANSWER = "The data service gave no valid answer.";
+
+export function notInTime(cause: unknown): AppError {
+  return new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause });
+}
 
 /** What the client is told instead of an error that did not come from the data service. */
 export function foreignError({
