@@ -15,9 +15,13 @@ export async function chooseRenewal(body: RouteKind, request: IncomingMessage): 
 
 /** Nothing is read from it: that is for the handler behind. */
 async function comesSoon(request: IncomingMessage): Promise<boolean> {
+  // Node reads no further than its buffer holds until somebody takes it.
+  const isHere = (): boolean => request.complete || request.readableLength >= request.readableHighWaterMark;
   const until = performance.now() + SOON_MS;
   // What has come with the head counts as here once Node is through with this turn.
   await nextTurn();
-  while (!request.complete && performance.now() < until) await delay(LOOK_EVERY_MS);
-  return request.complete;
+  while (!isHere() && performance.now() < until) await delay(LOOK_EVERY_MS);
+  // Node runs its timers before it reads its sockets: what has come meanwhile is seen only now.
+  if (!isHere()) await nextTurn();
+  return isHere();
 }
