@@ -17,7 +17,7 @@ const latest = beside<Duplex, Latest>();
 const lastAnswers = beside<Duplex, ServerResponse | "none">();
 
 /** Notes a request that has come. @returns false for one behind the last: it must not be done */
-export function comesInTime({ socket }: IncomingMessage, response: ServerResponse): boolean {
+export function admit({ socket }: IncomingMessage, response: ServerResponse): boolean {
   const last = lastAnswers.get(socket);
   if (last !== undefined && last !== response) return false;
   latest.set(socket, { response, before: latest.get(socket)?.response });
@@ -29,13 +29,13 @@ export function comesInTime({ socket }: IncomingMessage, response: ServerRespons
 }
 
 /** Whether all that counts has come: bytes behind it are neither a request nor part of one. */
-export function isComplete(socket: Duplex): boolean {
+export function isLastWhole(socket: Duplex): boolean {
   const last = lastAnswers.get(socket);
   return last === "none" || last?.req.complete === true;
 }
 
 /** For bytes that are answered without a request. */
-export function closeAtOnce(socket: Duplex): void {
+export function noteNoneFollows(socket: Duplex): void {
   lastAnswers.set(socket, "none");
 }
 
@@ -54,7 +54,7 @@ export function latestWhole(socket: Duplex): ServerResponse | undefined {
 /** Says in this answer, if its head is not written yet, that it is the last, and closes the connection behind it. */
 export function closeBehind(response: ServerResponse): void {
   const { req: request } = response;
-  if (isComplete(request.socket)) return;
+  if (isLastWhole(request.socket)) return;
   lastAnswers.set(request.socket, response);
   lingerBeforeClosing(request);
   if (response.headersSent) response.once("finish", () => request.socket.destroySoon());

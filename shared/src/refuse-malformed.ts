@@ -13,12 +13,12 @@ import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import {
-  closeAtOnce,
+  admit,
   closeBehind,
-  comesInTime,
-  isComplete,
+  isLastWhole,
   latestAnswer,
   latestWhole,
+  noteNoneFollows,
 } from "./last-answer.js";
 import { SERVED_METHODS } from "./methods.js";
 
@@ -62,7 +62,7 @@ const USER_AND_HOST = /^\/[/\\][^@/]+@/;
 export function onlyPaths(handler: RequestListener): RequestListener {
   return (request, response) => {
     // The rest of what was refused, or of what came behind the last request: it gets no answer, so nothing of it is done.
-    if (!comesInTime(request, response)) return void request.resume();
+    if (!admit(request, response)) return void request.resume();
     const { url = "", headers, httpVersion } = request;
     const isPath = url.startsWith("/") && !USER_AND_HOST.test(url);
     if (!isPath && url !== "*") refuse(request, response, "The request target must be a path.");
@@ -111,7 +111,7 @@ function problemOf(error: NodeJS.ErrnoException): string {
 
 function answer(socket: Duplex, error: AppError, method: string): void {
   // The client is still sending what the parser refuses; if the connection were closed now, a reset would lose the answer.
-  if (isComplete(socket)) return;
+  if (isLastWhole(socket)) return;
   // What is wrong came behind requests that are whole, and may be writes that are done by now: each gets its own answer.
   const whole = latestWhole(socket);
   if (whole !== undefined) {
@@ -123,7 +123,7 @@ function answer(socket: Duplex, error: AppError, method: string): void {
     socket.destroy();
     return;
   }
-  closeAtOnce(socket);
+  noteNoneFollows(socket);
   const id = randomUUID();
   const body = JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date()));
   const head = [
