@@ -98,13 +98,21 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
   return { advice: { index }, sentence: `Add ${JSON.stringify(index)} to the indexes of "${table.name}".` };
 }
 
-/** Whether an index leads to the records of a condition, all of them: without one, the whole table would be read for it. */
+/** Whether an index leads to the records of a condition, and to hardly any others: without one, these would be read for it. */
 export function isFoundByIndex(predicate: AuthorizedPredicate, table: Table): boolean {
-  if (predicate.kind === "and") return predicate.of.some((each) => isFoundByIndex(each, table));
-  if (predicate.kind === "or") return predicate.of.every((each) => isFoundByIndex(each, table));
+  const isFound = (each: AuthorizedPredicate): boolean => isFoundByIndex(each, table);
+  const { kind } = predicate;
+  if (kind === "or") return predicate.of.every(isFound);
+  // What belongs to a few others, or is unique, are few records: the rest of the condition may be asked of each.
+  if (kind === "and" && predicate.of.some((each) => isOfFew(each) && isFound(each))) return true;
+  if (kind === "and" && !predicate.of.every(isFound)) return false;
   // Ids and links always have one; those in lists are nothing that a definition could name.
-  if (predicate.kind === "keys") return true;
+  if (kind === "keys") return true;
   return indexSuggestion(shapeOf({ table, predicates: [predicate], sort: [] }), table) === undefined;
+}
+
+function isOfFew(predicate: AuthorizedPredicate): boolean {
+  return predicate.kind === "keys" || (predicate.kind === "test" && predicate.column.unique);
 }
 
 /** MongoDB's own, in every collection. */
