@@ -26,10 +26,10 @@ interface ExplainDeps extends PlanDeps {
 export async function explainList(deps: ExplainDeps, query: AuthorizedQuery, effort: Effort): Promise<Json> {
   const explain: Explain = (table, pipeline) =>
     effort.ask((limits) => deps.store.explain(table, pipeline, limits));
-  const { query: planned, ranking, questions } = await planRead(deps, query, effort);
+  const { query: planned, rules, ranking, questions } = await planRead(deps, query, effort);
   const { table } = planned.root;
   const pipeline = lowerList(planned, ranking);
-  const related = await relatedQuestions(deps, planned, pipeline, effort);
+  const related = await relatedQuestions(deps, { root: planned.root, rules }, pipeline, effort);
   const [asked, counts, aggregate, own] = await Promise.all([
     Promise.all([...questions, ...related].map((each) => explainQuestion(explain, each))),
     Promise.all(query.meta.map((key) => explainCount(deps, explain, planned, key, effort))),
@@ -57,7 +57,7 @@ async function explained(explain: Explain, table: Table, pipeline: Stage[]): Pro
 /** What is asked for related records, which only the page itself can tell; of a long list, for its first records. */
 async function relatedQuestions(
   { store }: ExplainDeps,
-  { root, rules }: AuthorizedQuery,
+  { root, rules }: Pick<AuthorizedQuery, "root" | "rules">,
   pipeline: Stage[],
   effort: Effort,
 ): Promise<readonly Question[]> {

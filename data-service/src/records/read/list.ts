@@ -87,7 +87,7 @@ async function runList(
   effort: Effort,
   lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
 ): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
-  const { query, ranking } = plan;
+  const { query, rules, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
@@ -96,7 +96,7 @@ async function runList(
     documents: readonly StoredRecord[],
     within: Pick<RelatedContext, "effort" | "room">,
   ) => {
-    const all = await withRelated(deps, root, documents, { rules: query.rules, note, ...within });
+    const all = await withRelated(deps, root, documents, { rules, note, ...within });
     seen.joined(all);
     return all;
   };

@@ -38,6 +38,8 @@ const GLANCE = 2;
 
 export interface Plan {
   readonly query: AuthorizedQuery;
+  /** Those that related records are read by: a ranking looks where they are, so its query may say more. */
+  readonly rules: RowRules;
   readonly ranking: Ranking;
   /** What was asked on the way, for `explain`. */
   readonly questions: readonly Question[];
@@ -101,7 +103,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
   };
   const planned = withFilter(withNarrowing(query, narrowing), withCandidates(resolved, rarest));
   const ranked = await planRanking({ ask, whichAreThere, narrow }, planned, deps.thresholds);
-  return { ...ranked, questions };
+  return { ...ranked, rules: query.rules, questions };
 }
 
 /** How to rank, and the query for it. */

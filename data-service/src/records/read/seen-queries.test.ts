@@ -19,7 +19,7 @@ function answered(
     bindQuery({ filterFromText: false, ...given }, books, rootView, limits),
     rootView,
   );
-  const plan = { query, ranking: NO_RANKING, questions: [] };
+  const plan = { query, rules: query.rules, ranking: NO_RANKING, questions: [] };
   return {
     plan,
     pipeline: () => lowerList(query),
