@@ -17,7 +17,7 @@ import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import { type LinkedOptions, requireLinked } from "./require-linked.js";
-import { alone, asWhole, type PathOf } from "./violations.js";
+import { alone, asWhole, MOST_NAMED, type PathOf } from "./violations.js";
 import { chosenLinks, presetLinks, type WritePlan, writesNothing } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
@@ -224,9 +224,6 @@ function createsFailed(table: Table, positions: readonly number[], pathOf: PathO
   if (places.every((place) => place === "")) return new AppError("FORBIDDEN", text);
   return new AppError("FORBIDDEN", { message: places.map((place) => asWhole(place) + text) });
 }
-
-/** How many records one refusal names. */
-const MOST_NAMED = 100;
 
 async function readMatching(
   { store }: Pick<RecordDeps, "store">,

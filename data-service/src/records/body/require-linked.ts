@@ -11,7 +11,7 @@ import { linkable } from "../delete/await-leaving.js";
 import { isWaiting } from "../delete/delete-effects.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { AuthorizedLinks } from "./link-set.js";
-import { alone, type PathOf } from "./violations.js";
+import { alone, MOST_NAMED, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
 
 /** Options for checking linked records. */
@@ -50,7 +50,8 @@ export async function requireLinked(
   }
   const inOrder = unknown.toSorted((a, b) => a.at - b.at);
   const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
-  if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
+  if (violations.size > 0)
+    throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, MOST_NAMED) });
 }
 
 /** It was made a moment ago, with an id that the client has never heard of. */

@@ -19,6 +19,9 @@ export function pathIn(body: Json): PathOf {
   return isArray(body) ? inList : alone;
 }
 
+/** How many records one refusal names. */
+export const MOST_NAMED = 100;
+
 export class Violations {
   readonly #messages: string[] = [];
 

@@ -12,3 +12,12 @@ export async function areKept(
     if (tableById(catalog, id) !== undefined || !(await changes.keepsTable(id))) return false;
   return tables.size > 0;
 }
+
+/** The same of the tables that a request has written to. */
+export function stepsAreKept(
+  deps: Parameters<typeof areKept>[0],
+  catalog: Catalog,
+  steps: readonly { readonly table: string }[],
+): Promise<boolean> {
+  return areKept(deps, catalog, new Set(steps.map(({ table }) => table)));
+}

@@ -16,7 +16,7 @@ import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
 import type { RecordDeps } from "../record-deps.js";
-import { areKept } from "./are-kept.js";
+import { areKept, stepsAreKept } from "./are-kept.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
 export type UnfinishedRepairDeps = RecordDeps & {
@@ -45,7 +45,7 @@ export async function repairUnfinished(
     const undone = await unfinished.repair(
       async ({ steps, ...note }) =>
         (await isLeft(note)) &&
-        !(await areKept(deps, catalog, new Set(steps.map(({ table }) => table)))) &&
+        !(await stepsAreKept(deps, catalog, steps)) &&
         isFree(tablesTakenBackIn(catalog, steps)),
     );
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
