@@ -20,6 +20,9 @@ const LOCK_MS = 1_000;
 /** How long to try: a stop of the service waits for this. */
 const LOCK_PATIENCE_MS = 3_000;
 
+/** `awaited`: a new table may use what is there, and may still be given up; `locked`: another change is at work. */
+type End = "swept" | "awaited" | "locked";
+
 /** Removes for good what is no longer kept, one change at a time, at most once an hour. */
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -31,9 +34,10 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
       const now = deps.clock.now();
       const change = await deps.changes.takeForSweeping(new Date(began - SWEPT_AFTER_MS), now);
       if (change === undefined) return;
-      // Whatever is in the way may take long. Until the change is taken again, its remains count as kept.
-      if (!(await sweep(deps, change))) return;
-      await deps.changes.forget(change.id);
+      const end = await sweep(deps, change);
+      if (end === "swept") await deps.changes.forget(change.id);
+      // Until a change is taken again, its remains count as kept. Another change may hold the lock for long.
+      if (end === "locked") return;
     }
   };
 }
@@ -41,9 +45,9 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 /**
  * Only what this very change took out of use: anything else belongs to another change, and is kept as long as that one. Of a
  * change that was undone, that is what did not come back, and has not been taken anew since.
- * @returns false where something is left that must wait
+ * @returns whether something is left that must wait
  */
-async function sweep(deps: ChangeDeps, change: SweptChange): Promise<boolean> {
+async function sweep(deps: ChangeDeps, change: SweptChange): Promise<End> {
   for (const table of change.before) {
     // As they are now: sweeping what came before may have taken long. And the definitions first: a change is noted before it is
     // published, so one that took something out of these is among the others; read the other way round, it could be missed.
@@ -52,20 +56,20 @@ async function sweep(deps: ChangeDeps, change: SweptChange): Promise<boolean> {
     const current = definitions.find(({ id }) => id === table.id);
     const isRemoved = ({ removed }: TableChange): boolean => removed.includes(table.id);
     if (current === undefined && isRemoved(change)) {
-      if (!others.some(isRemoved) && !(await forgetTable(deps, table))) return false;
+      const end = others.some(isRemoved) ? "swept" : await forgetTable(deps, table);
+      if (end !== "swept") return end;
     } else if (table.storage.adopted === true) await sweepNotes(deps, change, table);
     else if (!(await isOthers(deps, table, definitions)))
       await sweepFields(deps, { change, table, current, others });
   }
-  return true;
+  return "swept";
 }
 
 /**
  * What is known of a table that is gone, and its records. Adopted ones were there before it, so only its indexes go: unique ones
  * would refuse for ever what other programs write.
- * @returns false where others are at work: a new table that may use what is there, and may still be given up, or a change
  */
-async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<boolean> {
+async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<End> {
   const { id, storage } = table;
   await deps.data.forgetSequence(id);
   await deps.journalStore.forgetTable(id);
@@ -74,9 +78,9 @@ async function forgetTable(deps: ChangeDeps, table: TableDefinition): Promise<bo
     const isAwaited = (await deps.catalogStore.making()).some(
       ({ definition }) => definition.storage.collection === storage.collection,
     );
-    if (isAwaited) return false;
+    if (isAwaited) return "awaited";
     if (!(await isOthers(deps, table, await deps.catalogStore.load()))) await drop(deps, table, requireLock);
-    return true;
+    return "swept";
   });
 }
 
@@ -89,16 +93,16 @@ async function drop(deps: ChangeDeps, table: TableDefinition, requireLock: Requi
 
 /**
  * No table is changed meanwhile, and one whose name is reserved only now looks at no collection yet.
- * @returns what `act` returns, or false where another change takes too long
+ * @returns what `act` returns, or `locked` where another change takes too long
  */
 async function whileLocked(
   { changeLock, changesUnderWay, presence }: ChangeDeps,
-  act: (requireLock: RequireLock) => Promise<boolean>,
-): Promise<boolean> {
+  act: (requireLock: RequireLock) => Promise<End>,
+): Promise<End> {
   const holder = { change: new ObjectId().toHexString(), instance: presence.id };
   return changesUnderWay.while(holder.change, async () => {
     const patience = { patienceMs: LOCK_PATIENCE_MS, everyMs: LOCK_MS, tooLate: () => false };
-    if (!(await until(() => changeLock.take(holder), patience))) return false;
+    if (!(await until(() => changeLock.take(holder), patience))) return "locked";
     try {
       return await act(() => changeLock.requireHeld(holder));
     } finally {
