@@ -1,8 +1,11 @@
-// Writes a file of which nobody ever finds a part: not after a full disk, and not in the place of one that was whole.
+// Replaces a file as a whole, or makes a new one; neither leaves a part of it behind where the disk is full.
 import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { ConfigError } from "@portico/shared/env";
 
-/** Replaces what is there. @throws ConfigError that names the file; what was there is as it was */
+/**
+ * Replaces what is there.
+ * @throws ConfigError that names the file; what was there is as it was, unless nothing can take its place
+ */
 export async function writeWhole(file: string, text: string): Promise<void> {
   await replace(file, text).catch(refuse(file));
 }
@@ -22,18 +25,31 @@ async function replace(named: string, text: string): Promise<void> {
   // In the place of a device or a pipe, as /dev/stdout is one, a file is not what was asked for.
   if (there?.isFile() === false) return writeFile(file, text);
   const part = `${file}.part`;
-  await writeOut(part, "w", text, there?.mode);
-  await orRemove(part, () => rename(part, file));
+  try {
+    await writeOut(part, "w", text, there?.mode);
+    await orRemove(part, () => rename(part, file));
+  } catch (error) {
+    if (there === undefined || !isIrreplaceable(error)) throw error;
+    await writeFile(file, text);
+  }
+}
+
+/** A mount of its own, or a file in a folder of others, can only be written. */
+function isIrreplaceable(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "EBUSY" || code === "EACCES" || code === "EPERM" || code === "EROFS";
 }
 
 async function writeOut(path: string, flag: "w" | "wx", text: string, mode?: number): Promise<void> {
   const handle = await open(path, flag, mode);
-  await orRemove(path, () => flushed(handle, text));
+  await orRemove(path, () => flushed(handle, text, mode));
 }
 
-async function flushed(handle: FileHandle, text: string): Promise<void> {
+async function flushed(handle: FileHandle, text: string, mode: number | undefined): Promise<void> {
   try {
     await handle.writeFile(text);
+    // `open` has taken off what the umask says.
+    if (mode !== undefined) await handle.chmod(mode & 0o777);
     await handle.sync();
   } finally {
     await handle.close();
