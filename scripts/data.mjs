@@ -150,8 +150,10 @@ function howFar({ imported, dryRun, next, rejected, uncertain }, table) {
     imported === 0
       ? "This call has imported nothing"
       : `This call has imported ${imported} records into "${table}"`;
-  if (uncertain)
-    return `${there} for certain. Whether the records from line ${next} on were written is not known: look before you go on.`;
+  if (uncertain) {
+    const sure = imported === 0 ? "" : `${there}. `;
+    return `${sure}Whether the records from line ${next} on were written is not known: look before you go on.`;
+  }
   // What ended it was no line: a session, the database, the disk.
   if (rejected === undefined) return `${there}; when the above allows it, go on with --from=${next}`;
   return imported === 0

@@ -180,12 +180,12 @@ describe("something else at the address", () => {
     [
       "of which nobody knows whether it is there",
       { uncertain: true, imported: 0, dryRun: false, next: 2 },
-      "This call has imported nothing for certain. Whether the records from line 2 on were written is not known: look before you go on.",
+      "Whether the records from line 2 on were written is not known: look before you go on.",
     ],
     [
       "of which nobody knows whether it is there, after others",
       { uncertain: true, imported: 500, dryRun: false, next: 502 },
-      'This call has imported 500 records into "batches" for certain. Whether the records from line 502 on were written is not known: look before you go on.',
+      'This call has imported 500 records into "batches". Whether the records from line 502 on were written is not known: look before you go on.',
     ],
     [
       "that no line has stopped",
