@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { Fate } from "../../support/command-proxy.js";
-import { type Stack, startStack } from "../../support/stack.js";
+import { ADMIN, type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, read, valuesOf } from "../records/make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
@@ -156,6 +156,16 @@ it("the only link of a record is judged when it comes or goes, and not when it s
   const pinned = await make(admin, "comments", { title: "x", locked: true, pinnedTo: post.id });
   const put = async (pin: string | null) => (await ann.patch(`/posts/${post.id}`, { pin })).status;
   expect([await put(pinned.id), await put(null)]).toEqual([200, 403]);
+});
+
+it("a link that stays in a list is not set again when what it leads to is deleted in this moment", async () => {
+  const comment = await make(admin, "comments", { title: "stays", shelves: [shelf.id] });
+  beforeItsWrite("comments", () => admin.delete(`/shelves/${shelf.id}`));
+  const other = await make(admin, "comments", { title: "comes" });
+  const root = await signIn(`${held.stack.appUrl}/api`, ADMIN);
+  const { status } = await root.patch(`/shelves/${shelf.id}`, { comments: [comment.id, other.id] });
+  const linked = { id: { _in: [comment.id, other.id] }, shelves: { _is_null: false } };
+  expect([status, await valuesOf(admin, "comments", "title", linked)]).toEqual([404, []]);
 });
 
 it("a list that is sent back as it was read needs no rule for the records in it", async () => {

@@ -75,14 +75,28 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { target, judged, relation } = set;
   const { field } = relation.link;
   const gaining = gainingIn(linking);
-  await noteLinks(linking, await movingLinks(deps.store, target, relation, { gaining, former }));
-  const coming = judged === "all" ? [{ _id: { $in: [...set.ids] } }] : asJudged(judged.coming);
+  await addNoted(deps, linking, { gaining, former });
   const leaving = judged === "all" ? [former] : asJudged(judged.leaving, { [field]: to.id });
-  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
   for (const each of leaving) await deps.writes.takeFromList(target, field, each, [to.id]);
   await requireJudged(deps, set, former);
-  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
+  await addNoted(deps, linking, { gaining, former: NOBODY });
   await requireJudged(deps, set, gaining);
+}
+
+/**
+ * Adds to the lists of those that were noted, and no others: a link that was there already may have been let go of meanwhile,
+ * because what it led to has been deleted, and nothing would take it back.
+ */
+async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<void> {
+  const { to, set } = linking;
+  const { target, judged, relation } = set;
+  const links = await movingLinks(store, target, relation, what);
+  if (links.gained.length === 0 && links.lost.length === 0) return;
+  await noteLinks(linking, links);
+  if (links.gained.length === 0) return;
+  const noted = { _id: { $in: links.gained.map(({ id }) => id) } };
+  const coming = judged === "all" ? [noted] : asJudged(judged.coming, noted);
+  for (const each of coming) await writes.addToList(target, relation.link.field, each, to.id);
 }
 
 /** @returns the records that were moved here */
