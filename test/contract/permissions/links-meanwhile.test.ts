@@ -168,23 +168,6 @@ it("a link that stays in a list is not set again when what it leads to is delete
   expect([status, await valuesOf(admin, "comments", "title", linked)]).toEqual([404, []]);
 });
 
-it("a list that is sent back as it was read needs no rule for the records in it", async () => {
-  const role = (await make(admin, "svc_role", { name: "Reader of comments" })).id;
-  const bob = { email: "bob@example.com", password: "bob's password" };
-  await make(admin, "svc_user", { ...bob, role });
-  for (const [table, action] of [
-    ["posts", "read"],
-    ["comments", "read"],
-    ["posts", "update"],
-  ])
-    await make(admin, "svc_permission", { role, table, action });
-  const { id } = await make(admin, "comments", { title: "x", post: post.id });
-  const asBob = await signIn(`${quick.appUrl}/api`, bob);
-  const put = async (...comments: string[]) =>
-    (await asBob.patch(`/posts/${post.id}`, { title: "changed", comments })).status;
-  expect([await put(id), await put()]).toEqual([200, 403]);
-});
-
 it("the only link of a record, if somebody else sets it in this moment, is taken by the name that the body has", async () => {
   const [mine, other] = [await make(admin, "comments", {}), await make(admin, "comments", {})];
   beforeItsWrite("posts", () => admin.patch(`/comments/${other.id}`, { pinnedTo: post.id }));

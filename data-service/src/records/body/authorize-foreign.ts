@@ -78,6 +78,7 @@ async function judgeSet(
   // A record that the caller can't see does not exist for them; that is said before anything else.
   await requireLinked(deps, [{ mustExist: [set] }]);
   const grants = foreignGrants(rights, catalog, set);
+  if (grants.length === 0) throw refusal(set);
   const rows = anyRow(grants);
   if (rows.kind === "always") return "all";
   const fields = fieldsOf(rows).filter((field) => !isOwn(field));
