@@ -34,7 +34,7 @@ const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
   clock: { now: () => now },
   audit: memoryAudit().audit,
   adminLock: (task) => task("ours"),
-  takeTurn: admins().takeTurn,
+  putTurn: admins().putTurn,
 });
 
 async function connected(...providers: Provider[]): Promise<string[]> {

@@ -17,7 +17,7 @@ export interface UnlinkDeps {
   /** Whoever takes away a root admin's password meanwhile would count the provider among the ways in that stay. */
   readonly adminLock: Lock;
   /** For root admins: the lock alone does not hold one that stands still. */
-  readonly takeTurn: AdminStore["takeTurn"];
+  readonly putTurn: AdminStore["putTurn"];
 }
 
 /** Each time another request has taken this one for dead. */
@@ -48,7 +48,7 @@ export async function unlink(
  * that stay
  */
 async function judgeAndRemove(
-  { accounts, identityUsers, takeTurn, clock }: UnlinkDeps,
+  { accounts, identityUsers, putTurn, clock }: UnlinkDeps,
   userId: string,
   accountId: string,
   turn: string | undefined,
@@ -57,7 +57,7 @@ async function judgeAndRemove(
   const others = await accounts.markLeaving(accountId, userId, since);
   if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
   // Whoever counted the account before the mark takes no password away after this; whoever does so later takes the mark off.
-  if (turn !== undefined) await takeTurn(userId, turn);
+  if (turn !== undefined) await putTurn(userId, turn);
   if (others === 0 && !(await identityUsers.find(userId))?.hasPassword) {
     await accounts.unmarkLeaving(accountId, since);
     throw new AppError(

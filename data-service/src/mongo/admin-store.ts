@@ -1,5 +1,5 @@
-// Which root admins are left when one goes, or loses the password. Every record on which the answer rests has the turn in which it is asked (see
-// lock).
+// Which root admins are left when one goes, or loses the password. Every record on which the answer rests has the turn in which
+// it is asked (see lock).
 import type { Clock } from "@portico/shared/clock";
 import { type Db, type Filter, ObjectId } from "mongodb";
 import { TURN_FIELD } from "../catalog/own-fields.js";
@@ -9,7 +9,10 @@ import { accountCollection } from "./identity-store.js";
 import { type Lock, makeLock } from "./lock.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
-export type AdminStore = Pick<UserHooksDeps, "takeTurn" | "hasProvider">;
+export interface AdminStore extends Pick<UserHooksDeps, "takeTurn" | "hasProvider"> {
+  /** Puts a turn into the record of this user and of every root admin, and asks nothing. */
+  putTurn(userId: string, turn: string): Promise<void>;
+}
 
 /** Held by whoever takes away a root admin, or a root admin's way to sign in. */
 export function makeAdminLock(db: Db, clock: Clock): Lock {
@@ -31,10 +34,15 @@ export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
     if (found.some(({ passwordHash }) => passwordHash !== undefined)) return true;
     return haveProvider(found.map(({ _id }) => _id));
   };
+  const putTurn = async (userId: string, turn: string): Promise<void> => {
+    const which = { $or: [{ _id: ObjectId.createFromHexString(userId) }, { isRootAdmin: true }] };
+    await users.updateMany(which, { $set: { [TURN_FIELD]: turn } });
+  };
   return {
+    putTurn,
     async takeTurn(userId, turn) {
       const _id = ObjectId.createFromHexString(userId);
-      await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
+      await putTurn(userId, turn);
       // Whoever is none takes none away.
       if ((await users.findOne({ _id, isRootAdmin: true }, { projection: { _id: 1 } })) === null) return true;
       // One that a delete has marked stays only if the delete is refused.

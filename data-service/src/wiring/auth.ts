@@ -155,7 +155,7 @@ export function makeIdentity(
     logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     adminLock: makeAdminLock(db, clock),
-    takeTurn: makeAdminStore(db, config.systemTablePrefix).takeTurn,
+    putTurn: makeAdminStore(db, config.systemTablePrefix).putTurn,
     assertions: makeAssertions(secrets.serviceSecret),
     rootOrigin,
     oauthSignup: config.oauthSignup,
