@@ -1,6 +1,7 @@
 // Replaces a file as a whole, or makes a new one; neither leaves a part of it behind where the disk is full.
 import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { ConfigError } from "@portico/shared/env";
+import { isFileError } from "./file-error.js";
 
 /**
  * Replaces what is there.
@@ -34,10 +35,11 @@ async function replace(named: string, text: string): Promise<void> {
   }
 }
 
+const IRREPLACEABLE = ["EBUSY", "EACCES", "EPERM", "EROFS"];
+
 /** A mount of its own, or a file in a folder of others, can only be written. */
 function isIrreplaceable(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "EBUSY" || code === "EACCES" || code === "EPERM" || code === "EROFS";
+  return isFileError(error) && IRREPLACEABLE.includes(error.code ?? "");
 }
 
 async function writeOut(path: string, flag: "w" | "wx", text: string, mode?: number): Promise<void> {

@@ -1,8 +1,8 @@
 // Whether the disk has the space that an embedded database needs to open: without it the engine ends the process.
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { unlessGone } from "../../file-error.js";
 import { EngineError } from "./engine-error.js";
-import { unlessGone } from "./file-error.js";
 
 const MEBIBYTE = 1024 * 1024;
 /** The next file of its journal, a checkpoint of its own tables, and what the first requests write. */

@@ -5,12 +5,12 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { makeFolder } from "@portico/shared/make-folder";
+import { isFileError, unlessGone } from "../../file-error.js";
 import { requireRoomToOpen } from "./disk-room.js";
 import { EngineError } from "./engine-error.js";
 import { setParameters } from "./engine-parameters.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
-import { isFileError, unlessGone } from "./file-error.js";
 import { decideLibrary, preparePatchedLibraries, runningSystem } from "./glibc.js";
 
 export { EngineError } from "./engine-error.js";
