@@ -10,8 +10,7 @@ const SERVICE_KEYS = ["id", "createdAt", "updatedAt", "change"];
 
 /**
  * Keys that are not named stay as they are. A list is the full set: an entry with an id is that member, and what it does not
- * name stays; an entry without an id is a new member; and a member that is left out is removed. Null is an
- * empty list.
+ * name stays; an entry without an id is a new member; and a member that is left out is removed. Null is an empty list.
  */
 export function mergeDefinition(existing: TableDefinition, patch: JsonObject): JsonObject {
   const given = Object.fromEntries(Object.entries(patch).filter(([key]) => !SERVICE_KEYS.includes(key)));

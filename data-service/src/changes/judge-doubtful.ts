@@ -108,7 +108,10 @@ async function losing(
   return (former) => gone(former).some((id) => wanted?.has(idText(target, id)) ?? true);
 }
 
-/** Of records that are gone, those that the condition may be about, by their ids' texts; undefined where it asks for more than ids. */
+/**
+ * Of records that are gone, those that the condition may be about, by their ids' texts; undefined where it asks for more than
+ * ids.
+ */
 async function wantedAmong(
   store: Pick<RecordDeps["store"], "wouldMatch">,
   condition: Relational,

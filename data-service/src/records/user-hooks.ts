@@ -14,7 +14,10 @@ export interface UserHooksDeps {
   readonly hash: (password: string) => Promise<string>;
   /** Forgets what is cached about a user, so that a change holds at once. */
   readonly forgetUser: (userId: string) => void;
-  /** Clears away what a change or the deletion of the user has made worthless: sessions, and the tokens and providers of a deleted user. */
+  /**
+   * Clears away what a change or the deletion of the user has made worthless: sessions, and the tokens and providers of a
+   * deleted user.
+   */
   readonly clearAway: (userId: string) => Promise<void>;
   /**
    * Puts a turn into the record of this user and of every root admin.

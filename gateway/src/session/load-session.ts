@@ -43,7 +43,8 @@ export interface LoadSessionDeps extends ServedPages {
  * alone when it borrows: by the time of the answer the browser may have newer ones.
  * @param renewal asked only where the access token has to be replaced
  * @throws AppError INVALID_TOKEN for two Authorization headers or a Bearer that does not count here, BAD_GATEWAY when a
- * refresh is needed and the data service can not be reached, QUERY_TIMEOUT when it does not answer in time; the cookies stay then
+ * refresh is needed and the data service can not be reached, QUERY_TIMEOUT when it does not answer in time; the cookies stay
+ * then
  */
 export async function loadSession(
   deps: LoadSessionDeps,

@@ -1,5 +1,5 @@
-// Relations in a predicate -> their keys, where these are few: asks for them. In a row rule they take no relation's place; they say
-// beside it where to look.
+// Relations in a predicate -> their keys, where these are few: asks for them. In a row rule they take no relation's place; they
+// say beside it where to look.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
@@ -41,7 +41,9 @@ export interface Resolver {
   readonly room: KeyRoom;
   /** For the row rules of the tables that are asked. */
   readonly narrow: Narrow;
-  /** Whether the predicate is a row rule, which every list brings along: then nothing is asked that may read more than the keys. */
+  /**
+   * Whether the predicate is a row rule, which every list brings along: then nothing is asked that may read more than the keys.
+   */
   readonly isForRule?: boolean;
 }
 
