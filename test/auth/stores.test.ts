@@ -102,9 +102,9 @@ const parallel = <Result>(count: number, task: () => Promise<Result>) =>
 describe("the throttle store", () => {
   it("lets a try pass whose clock is behind that of the one before", async () => {
     const throttles = makeThrottleStore(db);
-    const delay = { free: 3, firstMs: 1_000, longestMs: 60_000, forgetMs: 3_600_000 };
+    const bound = { free: 3, firstMs: 1_000, longestMs: 60_000, forgetMs: 3_600_000 };
     const now = Date.now();
-    const take = (at: number) => throttles.takeDelayed("account:ann", delay, new Date(at));
+    const take = (at: number) => throttles.take([{ key: "account:ann", bound }], new Date(at));
     expect(await take(now)).toBeUndefined();
     expect(await take(now - 500)).toBeUndefined();
     expect(await take(now)).toBeUndefined();

@@ -43,13 +43,26 @@ const PER_ACCOUNT: GrowingDelay = {
 const KNOWN_FOR_MS = 30 * 24 * 60 * MINUTE_MS;
 const PER_SESSION: Quota = { limit: 30, windowMs: MINUTE_MS };
 
-/** Undefined: admitted and counted. Otherwise nothing was counted, and this says when the next try may be made. */
-export type Refused = { readonly retryAt: Date } | undefined;
+/** What bounds the tries of a key. */
+export type Bound = Quota | GrowingDelay;
+
+/** One try, to be counted for this key. */
+export interface Try {
+  readonly key: string;
+  readonly bound: Bound;
+}
+
+/** The try at this position was not counted, nor any behind it. */
+export interface Refused {
+  readonly at: number;
+  /** When the next may be made. */
+  readonly retryAt: Date;
+}
 
 /** Each change of a key is one conditional write, so that the limit holds for all instances together. */
 export interface ThrottleStore {
-  take(key: string, quota: Quota, now: Date): Promise<Refused>;
-  takeDelayed(key: string, delay: GrowingDelay, now: Date): Promise<Refused>;
+  /** Counts the tries one after the other, up to the first that is refused. Undefined: all were counted. */
+  take(tries: readonly Try[], now: Date): Promise<Refused | undefined>;
   /** Several changes at once. */
   settle(outcome: Outcome): Promise<void>;
   /** Whether the key is remembered. */
@@ -94,9 +107,9 @@ export interface ThrottleDeps {
 }
 
 export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
-  const admit = async (key: string, quota: Quota, what: string): Promise<void> => {
+  const admit = async (key: string, bound: Quota, what: string): Promise<void> => {
     const now = clock.now();
-    const refused = await store.take(key, quota, now);
+    const refused = await store.take([{ key, bound }], now);
     if (refused !== undefined) throw tooMany(what, refused, now);
   };
   return {
@@ -107,22 +120,21 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       const ofAddress = `failures:${network}`;
       const ofAccount = `account:${account}`;
       const known = `known:${account}:${network}`;
-      const steps = [
+      const tries: readonly Try[] = [
         // First, so that a network that is refused does not leave a counter for each account that it names.
-        { key: ofAddress, take: () => store.take(ofAddress, PER_ADDRESS, now) },
-        { key: ofBoth, take: () => store.take(ofBoth, PER_ACCOUNT_AND_ADDRESS, now) },
+        { key: ofAddress, bound: PER_ADDRESS },
+        { key: ofBoth, bound: PER_ACCOUNT_AND_ADDRESS },
         // Last, so that an address that is refused does not make the owner wait, not even for a moment.
-        { key: ofAccount, take: () => store.takeDelayed(ofAccount, PER_ACCOUNT, now) },
+        { key: ofAccount, bound: PER_ACCOUNT },
       ];
-      const taken: string[] = [];
-      for (const { key, take } of steps) {
-        const refused = await take();
-        if (refused !== undefined) {
-          if (key === ofAccount && (await store.knows(known, now))) break;
-          await store.settle({ giveBack: taken });
-          throw tooMany("failed sign-ins", refused, now);
-        }
-        taken.push(key);
+      const refused = await store.take(tries, now);
+      const taken = tries.slice(0, refused?.at).map(({ key }) => key);
+      if (
+        refused !== undefined &&
+        !(tries[refused.at]?.key === ofAccount && (await store.knows(known, now)))
+      ) {
+        await store.settle({ giveBack: taken });
+        throw tooMany("failed sign-ins", refused, now);
       }
       return {
         async succeeded() {
@@ -157,7 +169,7 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
   };
 }
 
-function tooMany(what: string, { retryAt }: { readonly retryAt: Date }, now: Date): AppError {
+function tooMany(what: string, { retryAt }: Refused, now: Date): AppError {
   const seconds = Math.max(1, Math.ceil((retryAt.getTime() - now.getTime()) / 1000));
   return new AppError("TOO_MANY_REQUESTS", {
     message: `Too many ${what}; try again in ${seconds} seconds.`,

@@ -1,6 +1,14 @@
 // Counters of tries in `_throttle`, one document per key, each change one conditional write.
-import type { AnyBulkWriteOperation, Collection, Db, Document, UpdateFilter } from "mongodb";
-import type { Refused, ThrottleStore } from "../auth/throttle.js";
+import {
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Db,
+  type Document,
+  type Filter,
+  MongoBulkWriteError,
+  type UpdateFilter,
+} from "mongodb";
+import type { Bound, GrowingDelay, Quota, ThrottleStore, Try } from "../auth/throttle.js";
 import { isDuplicate } from "./driver-errors.js";
 
 interface CounterDocument {
@@ -35,56 +43,18 @@ export function throttleCollection(db: Db): Collection<CounterDocument> {
 
 export function makeThrottleStore(db: Db): ThrottleStore {
   const counters = throttleCollection(db);
-  const change = async (key: string, stages: Document[]): Promise<CounterDocument | null> => {
-    const run = () =>
-      counters.findOneAndUpdate({ _id: { $eq: key } }, stages, { upsert: true, returnDocument: "before" });
-    // Two upserts of one key at once: the second gets the duplicate error, and then finds it.
-    return run().catch((error: unknown) => {
-      if (isDuplicate(error)) return run();
-      throw error;
-    });
-  };
   return {
-    async take(key, { limit, windowMs, isJudged = false }, now) {
-      const live = { $gt: ["$expiresAt", now] };
-      const full = { $and: [live, { $gte: ["$count", limit] }] };
-      const judged = {
-        failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] },
-        admittedAt: { $cond: [full, "$admittedAt", now] },
-      };
-      const before = await change(key, [
-        {
-          $set: {
-            count: { $cond: [live, { $min: [{ $add: ["$count", 1] }, limit] }, 1] },
-            expiresAt: { $cond: [live, "$expiresAt", later(now, windowMs)] },
-            ...(isJudged ? judged : {}),
-          },
-        },
-      ]);
-      const isFull = before !== null && before.expiresAt > now && before.count >= limit;
-      if (!isFull) return undefined;
-      const isOpen = isJudged && (before.failed ?? 0) < limit && isRecent(before.admittedAt ?? now, now);
-      return { retryAt: isOpen ? later(now, JUDGED_SOON_MS) : before.expiresAt };
-    },
-    async takeDelayed(key, { free, firstMs, longestMs, forgetMs }, now) {
-      const live = { $gt: ["$expiresAt", now] };
-      const waits = { $gt: ["$notBefore", now] };
-      const doubled = {
-        $multiply: [firstMs, { $pow: [2, { $min: [{ $subtract: ["$count", free] }, 30] }] }],
-      };
-      const next = { $add: [now, { $min: [longestMs, doubled] }] };
-      const before = await change(key, [
-        { $set: { count: { $cond: [waits, "$count", { $cond: [live, { $add: ["$count", 1] }, 1] }] } } },
-        {
-          $set: {
-            notBefore: {
-              $cond: [waits, "$notBefore", { $cond: [{ $lt: ["$count", free] }, NO_WAIT, next] }],
-            },
-            expiresAt: { $cond: [waits, "$expiresAt", later(now, forgetMs)] },
-          },
-        },
-      ]);
-      return refusedUntil(before?.notBefore, now);
+    async take(tries, now) {
+      for (let first = 0; ; ) {
+        const at = await firstNotCounted(counters, tries, first, now);
+        const stopped = at === undefined ? undefined : tries[at];
+        if (at === undefined || stopped === undefined) return undefined;
+        const found = await counters.findOne({ _id: { $eq: stopped.key } });
+        const retryAt = found === null ? undefined : refusedUntil(found, stopped.bound, now);
+        if (retryAt !== undefined) return { at, retryAt };
+        // Another try has made it at the same moment, or it has room again.
+        first = at;
+      }
     },
     async settle({ giveBack, fail = [], clear = [], remember }) {
       const changes = [
@@ -102,6 +72,81 @@ export function makeThrottleStore(db: Db): ThrottleStore {
 }
 
 type CounterWrite = AnyBulkWriteOperation<CounterDocument>;
+
+/**
+ * Counts the tries from the `first` on in one command, up to one that is not counted: its counter is not found by the
+ * condition and would be made a second time. It is full, or another try has made it at the same moment.
+ *
+ * @returns the position of that one; undefined when all are counted
+ */
+async function firstNotCounted(
+  counters: Collection<CounterDocument>,
+  tries: readonly Try[],
+  first: number,
+  now: Date,
+): Promise<number | undefined> {
+  try {
+    await counters.bulkWrite(tries.slice(first).map((each) => oneMore(each, now)));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError && isDuplicate(error))) throw error;
+    return first + ([error.writeErrors].flat()[0]?.index ?? 0);
+  }
+}
+
+function oneMore({ key, bound }: Try, now: Date): CounterWrite {
+  const change = "limit" in bound ? withinQuota(bound, now) : afterDelay(bound, now);
+  return {
+    updateOne: { filter: { _id: { $eq: key }, $nor: [change.full] }, update: change.update, upsert: true },
+  };
+}
+
+/** How one try more is counted, unless the counter is full. */
+interface Count {
+  readonly full: Filter<CounterDocument>;
+  readonly update: Document[];
+}
+
+function withinQuota({ limit, windowMs, isJudged }: Quota, now: Date): Count {
+  const live = { $gt: ["$expiresAt", now] };
+  const judged = { failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] }, admittedAt: now };
+  return {
+    full: { expiresAt: { $gt: now }, count: { $gte: limit } },
+    update: [
+      {
+        $set: {
+          count: { $cond: [live, { $add: ["$count", 1] }, 1] },
+          expiresAt: { $cond: [live, "$expiresAt", later(now, windowMs)] },
+          ...(isJudged === true ? judged : {}),
+        },
+      },
+    ],
+  };
+}
+
+function afterDelay({ free, firstMs, longestMs, forgetMs }: GrowingDelay, now: Date): Count {
+  const live = { $gt: ["$expiresAt", now] };
+  const doubled = { $multiply: [firstMs, { $pow: [2, { $min: [{ $subtract: ["$count", free] }, 30] }] }] };
+  const next = { $add: [now, { $min: [longestMs, doubled] }] };
+  return {
+    full: { notBefore: { $gt: now } },
+    update: [
+      { $set: { count: { $cond: [live, { $add: ["$count", 1] }, 1] }, expiresAt: later(now, forgetMs) } },
+      { $set: { notBefore: { $cond: [{ $lt: ["$count", free] }, NO_WAIT, next] } } },
+    ],
+  };
+}
+
+/** When the next try may be made, if the counter has no room for one now. */
+function refusedUntil(counter: CounterDocument, bound: Bound, now: Date): Date | undefined {
+  if (!("limit" in bound))
+    return counter.notBefore !== undefined && counter.notBefore > now ? counter.notBefore : undefined;
+  const { limit, isJudged } = bound;
+  if (counter.expiresAt <= now || counter.count < limit) return undefined;
+  const isOpen =
+    isJudged === true && (counter.failed ?? 0) < limit && isRecent(counter.admittedAt ?? now, now);
+  return isOpen ? later(now, JUDGED_SOON_MS) : counter.expiresAt;
+}
 
 function oneLess(key: string): CounterWrite {
   const filter = { _id: { $eq: key }, count: { $gt: 0 } };
@@ -124,10 +169,6 @@ function noneAnyMore(key: string): CounterWrite {
 function noted({ key, until }: { readonly key: string; readonly until: Date }): CounterWrite {
   const update = { $set: { expiresAt: until }, $setOnInsert: { count: 0 } };
   return { updateOne: { filter: { _id: { $eq: key } }, update, upsert: true } };
-}
-
-function refusedUntil(notBefore: Date | undefined, now: Date): Refused {
-  return notBefore !== undefined && notBefore > now ? { retryAt: notBefore } : undefined;
 }
 
 function isRecent(admittedAt: Date, now: Date): boolean {
