@@ -25,11 +25,11 @@ import { staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 import { routeOf } from "./proxy/route-pattern.js";
 
-type Room = Config & Deps & { readonly pageOrigins: readonly string[] };
+type AppDeps = Config & Deps & { readonly pageOrigins: readonly string[] };
 
 /** @param isStopping whether the process is on its way out */
 export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): Express {
-  const room: Room = { ...config, ...deps, pageOrigins: pageOriginsOf(config) };
+  const appDeps: AppDeps = { ...config, ...deps, pageOrigins: pageOriginsOf(config) };
   const watch = watchRequests(deps.metrics, config.otlpEndpoint !== undefined, routeOf);
   const app = express();
   app.set("case sensitive routing", true);
@@ -61,8 +61,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.use("/api", forPages, findSessionCookies());
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
-  app.use(ownRoutes(room));
-  app.use(proxyRoute(room));
+  app.use(ownRoutes(appDeps));
+  app.use(proxyRoute(appDeps));
 
   app.use(...staticSite(config.staticDir));
   app.use(notFound);
@@ -103,7 +103,7 @@ const OWN = new Set(["login", "logout", "auth", "docs"]);
 const BARE = ["/api/login", "/api/logout", "/api/auth/providers", "/api/auth/:provider/link"];
 
 /** The gateway's own routes; a call that is only passed on skips all of them at once. */
-function ownRoutes(room: Room): Router {
+function ownRoutes(deps: AppDeps): Router {
   const router = Router({ caseSensitive: true });
   router.use((request, _response, next) => {
     const [, , first = ""] = request.path.split("/", 3);
@@ -113,10 +113,10 @@ function ownRoutes(room: Room): Router {
   router.use(BARE, takesNoParameters);
   router
     .route("/api/login")
-    .post(...loginRoute(room))
+    .post(...loginRoute(deps))
     .all(onlyMethods("POST"));
-  router.route("/api/logout").post(logoutRoute(room)).all(onlyMethods("POST"));
-  const codes = room.developmentCodes;
-  if (codes !== undefined) router.use(developmentRoutes({ ...room, codes }));
-  return router.use(oauthRoutes(room), docsPage());
+  router.route("/api/logout").post(logoutRoute(deps)).all(onlyMethods("POST"));
+  const codes = deps.developmentCodes;
+  if (codes !== undefined) router.use(developmentRoutes({ ...deps, codes }));
+  return router.use(oauthRoutes(deps), docsPage());
 }

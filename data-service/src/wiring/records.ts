@@ -192,12 +192,12 @@ function tableParts({ config, store, metrics, logger, requireSpace }: RecordSour
   };
 }
 
-type JournalRoom = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;
+type JournalCore = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;
 
 function journalParts(
   { config, store: { db, cluster }, logger }: RecordSources,
   store: RecordStore,
-): JournalRoom {
+): JournalCore {
   const journalStore = new JournalStore(db, cluster, isEmbedded(config), () => clock.now());
   const feed = new Feed(journalStore, logger);
   const journal = new Journal({ journal: journalStore, store, logger, published: () => feed.look() });

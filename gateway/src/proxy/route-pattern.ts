@@ -3,7 +3,7 @@ import { matchedRoute } from "@portico/shared/metrics";
 import type { Request } from "express";
 
 /** First words below `/api` that name no table. */
-const ROOMS = ["auth", "me", "metadata", "assets", "internal", ".well-known"];
+const NO_TABLES = ["auth", "me", "metadata", "assets", "internal", ".well-known"];
 
 const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id}/{part}"];
 
@@ -12,11 +12,11 @@ const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id
  * @param path as the client wrote it, without its query
  */
 export function routePattern(path: string): string {
-  const [first = "", ...rest] = path.split("/").filter((segment) => segment !== "");
-  if (first === "assets") return "/assets/…";
-  if (first !== "api") return "pages";
-  const room = ROOMS.find((word) => word === rest[0]);
-  if (room !== undefined) return rest.length === 1 ? `/api/${room}` : `/api/${room}/…`;
+  const [top = "", ...rest] = path.split("/").filter((segment) => segment !== "");
+  if (top === "assets") return "/assets/…";
+  if (top !== "api") return "pages";
+  const first = NO_TABLES.find((word) => word === rest[0]);
+  if (first !== undefined) return rest.length === 1 ? `/api/${first}` : `/api/${first}/…`;
   return BY_DEPTH[rest.length] ?? "/api/…";
 }
 
