@@ -4,6 +4,7 @@ import { ConfigError } from "@portico/shared/env";
 import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
+import { isFileError } from "./file-error.js";
 import { NoConnection } from "./mongo/connect.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
@@ -83,8 +84,4 @@ export function explainFailure(error: unknown): number {
   const text = error instanceof ConfigError ? error.problems.join("\n") : String(error);
   process.stderr.write(`${isExpected || !(error instanceof Error) ? text : error.stack}\n`);
   return 1;
-}
-
-function isFileError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
 }
