@@ -44,10 +44,10 @@ export async function refresh(
 ): Promise<TokenPair> {
   const presented = deps.tokens.refresh.read(readRefreshBody(body));
   if (presented === undefined) throw refused();
-  const look = () => attempt(deps, presented, client, log);
-  // A lost race, or being one of a crowd with the same token, means that somebody else has rotated it: the second look sees
-  // their successor and repeats it.
-  const session = (await look().catch(unlessTooMany)) ?? (await look());
+  const tryRefresh = () => attempt(deps, presented, client, log);
+  // A lost race, or a crowd with the same token, means that somebody else has rotated it: the second attempt repeats their
+  // successor.
+  const session = (await tryRefresh().catch(lostIfTooMany)) ?? (await tryRefresh());
   if (session === undefined) throw refused();
   return tokenPair(deps.tokens, session);
 }
@@ -91,7 +91,8 @@ async function dateSlow({ sessions, clock }: RefreshDeps, rotated: Session): Pro
   await sessions.dateRotation(rotated, now).catch(() => undefined);
 }
 
-function unlessTooMany(error: unknown): undefined {
+/** A crowd is a race as well. */
+function lostIfTooMany(error: unknown): undefined {
   if (!(error instanceof AppError) || error.code !== "TOO_MANY_REQUESTS") throw error;
 }
 
