@@ -60,17 +60,20 @@ export function decideSession(
   const { accessToken, refreshToken, spelling } = credentials.cookies;
   const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
   if (claims !== undefined && !isSpellingOf(spelling, claims.origin ?? appUrl)) return { kind: "anonymous" };
-  // As good as none: the refresh is refused as well, and that clears the cookies.
-  const isUsable = claims !== undefined && isServed(claims.origin, pageOrigins);
-  const left = isUsable ? claims.expiresAtMs - now.getTime() : 0;
-  const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
-  const use: Use | undefined =
-    accessToken !== undefined && left > 0
-      ? { kind: "use", accessToken, origin: claims?.origin, refreshToken, spelling }
-      : undefined;
-  if (use !== undefined && left > margin) return use;
-  if (refreshToken === undefined) return { kind: "anonymous" };
+  // One whose origin is not served is as good as none: its refresh is refused as well, and that clears the cookies.
+  const isValid =
+    claims !== undefined && isServed(claims.origin, pageOrigins) && claims.expiresAtMs > now.getTime();
+  if (accessToken === undefined || !isValid)
+    return refreshToken === undefined
+      ? { kind: "anonymous" }
+      : { kind: "refresh", refreshToken, spelling, until: undefined };
+  const use: Use = { kind: "use", accessToken, origin: claims.origin, refreshToken, spelling };
+  if (refreshToken === undefined || !expiresSoon(claims, now)) return use;
   return { kind: "refresh", refreshToken, spelling, until: use };
+}
+
+function expiresSoon(claims: AccessClaims, now: Date): boolean {
+  return claims.expiresAtMs - now.getTime() <= expiryMargin(claims);
 }
 
 /**
