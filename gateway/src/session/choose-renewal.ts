@@ -2,14 +2,14 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { RouteKind } from "../http/media-type.js";
-import { type Renewal, renewalFor } from "./renewal.js";
+import { decideRenewal, type Renewal } from "./decide-renewal.js";
 
 /** A small body comes with the head or right behind it; one that does not may stall, and be cut with its answer. */
 const SOON_MS = 100;
 const LOOK_EVERY_MS = 10;
 
 export async function chooseRenewal(body: RouteKind, request: IncomingMessage): Promise<Renewal> {
-  if (renewalFor(body, request.headers) === "borrow") return "borrow";
+  if (decideRenewal(body, request.headers) === "borrow") return "borrow";
   return (await comesSoon(request)) ? "refresh" : "borrow";
 }
 

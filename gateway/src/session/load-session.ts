@@ -13,10 +13,10 @@ import {
 import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
+import type { Renewal } from "./decide-renewal.js";
 import { decideSession, type Renewable, type ServedPages, type Use } from "./decide-session.js";
 import type { OverwrittenTokens } from "./overwritten-tokens.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
-import type { Renewal } from "./renewal.js";
 
 /** Who a request acts for, as far as the gateway knows; it passes tokens on without checking them. */
 export type Session =

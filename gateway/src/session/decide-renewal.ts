@@ -15,7 +15,7 @@ const SOON_BYTES = 64 * 1024;
  * Set-Cookie travels in the response headers; for an upload, or a large JSON body on a slow line, those are sent only after
  * the whole body has been read. Until then the browser would use replaced tokens, as a thief does.
  */
-export function renewalFor(body: RouteKind, headers: IncomingHttpHeaders): Renewal {
+export function decideRenewal(body: RouteKind, headers: IncomingHttpHeaders): Renewal {
   const { "content-length": length = "0", "transfer-encoding": coding } = headers;
   return body === "json" && coding === undefined && Number(length) <= SOON_BYTES ? "refresh" : "borrow";
 }

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { expect, it } from "@jest/globals";
 import type { RouteKind } from "../http/media-type.js";
-import { type Renewal, renewalFor } from "./renewal.js";
+import { decideRenewal, type Renewal } from "./decide-renewal.js";
 
 it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["json", {}, "refresh"],
@@ -12,5 +12,5 @@ it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["upload", { "content-length": "10" }, "borrow"],
   ["import", { "content-length": "10" }, "borrow"],
 ])("for a body of the kind %s with %j it is to %s", (body, headers, renewal) => {
-  expect(renewalFor(body, headers)).toBe(renewal);
+  expect(decideRenewal(body, headers)).toBe(renewal);
 });
