@@ -50,9 +50,9 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const body = isSpecialBody(request.headers["content-type"], route) ? route : "json";
     const limit = checkBodySize(deps, { route, body }, request, response);
     const received = receivedFrom(request);
-    const { session, renew } = await actingFor(deps, call, body, { request, received, response });
+    const { session, renew } = await actingFor(deps, call, { route, body }, { request, received, response });
     const file = deps.findFile(call, target.query, received.headers);
-    const own = isRefresh(call) ? { ...addresses, pageOrigins: deps.pageOrigins } : addresses;
+    const own = { ...addresses, pageOrigins: isRefresh(call) ? deps.pageOrigins : undefined };
     const headersFor = (who: Session) => upstreamHeaders(own, who, file?.known, call.method, received);
     deps.forward(
       {
@@ -78,13 +78,19 @@ function timesFor(body: RouteKind, { limits }: ProxyDeps, request: Request) {
   return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
 }
 
+/** What a request's route takes beside JSON, and what its own body is. */
+interface Kinds {
+  readonly route: RouteKind;
+  readonly body: RouteKind;
+}
+
 /**
  * Refuses by `Content-Length` before any other work is done; chunked bodies are counted on their way. For imports the data
  * service does both.
  */
 function checkBodySize(
   deps: ProxyDeps,
-  { route, body }: { readonly route: RouteKind; readonly body: RouteKind },
+  { route, body }: Kinds,
   request: Request,
   response: Response,
 ): BodyLimit {
@@ -119,7 +125,7 @@ interface Arrived {
 async function actingFor(
   deps: ProxyDeps,
   call: ApiCall,
-  body: RouteKind,
+  { route, body }: Kinds,
   { request, received, response }: Arrived,
 ): Promise<Acting> {
   if (ignoresSession(call)) return { session: { kind: "anonymous" } };
@@ -127,7 +133,7 @@ async function actingFor(
   const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
   if (isJudged) {
     requirePage(received, deps.pageOrigins);
-    requireBodyType(received, routeKind(call, deps.systemTablePrefix));
+    requireBodyType(received, route);
   }
   const judged = (session: Session): Session => {
     if (isJudged && session.kind === "cookie") requireSessionPage(received, session.origin);
@@ -142,7 +148,7 @@ async function actingFor(
 }
 
 /** What every upstream request says of the two services' addresses. */
-type Addresses = Pick<OwnHeaders, "host" | "publicHost" | "publicProtocol" | "pageOrigins">;
+type Addresses = Pick<OwnHeaders, "host" | "publicHost" | "publicProtocol">;
 
 function addressesOf(deps: ProxyDeps): Addresses {
   const app = new URL(deps.appUrl);
@@ -150,20 +156,19 @@ function addressesOf(deps: ProxyDeps): Addresses {
     host: new URL(deps.dataServiceUrl).host,
     publicHost: app.host,
     publicProtocol: app.protocol.slice(0, -1),
-    pageOrigins: undefined,
   };
 }
 
 /** @param known a file that is asked for only if it has become another one */
 function upstreamHeaders(
-  addresses: Addresses,
+  own: Addresses & Pick<OwnHeaders, "pageOrigins">,
   session: Session,
   known: RecentFile | undefined,
   method: string,
   { headers: ofClient, caller }: Received,
 ): IncomingHttpHeaders {
   const headers = upstreamRequestHeaders(method, ofClient, {
-    ...addresses,
+    ...own,
     correlationId: caller.correlationId,
     authorization: session.kind === "anonymous" ? undefined : session.authorization,
     clientAddress: caller.address,
