@@ -18,8 +18,9 @@ export function requireSecure(reader: EnvReader, name: string, address: string, 
 }
 
 /**
- * The same for an origin whose pages may have sessions. Beside an app on https not even one of this machine may be on http:
- * its sessions are in cookies without `__Host-`, and those a sibling domain can plant in the app's pages (security row C10).
+ * Like `requireSecure`, for an origin whose pages may have sessions. Beside an app on https not even one of this machine may
+ * be on http: its sessions are in cookies without `__Host-`, and those a sibling domain can plant in the app's pages
+ * (security row C10).
  */
 export function requireSecureOrigin(
   reader: EnvReader,

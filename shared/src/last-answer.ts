@@ -44,7 +44,7 @@ export function latestAnswer(socket: Duplex): ServerResponse | undefined {
   return latest.get(socket)?.response;
 }
 
-/** The same for the latest request that has come as a whole. */
+/** The answer to the latest request that has come as a whole, unless it is gone. */
 export function latestWhole(socket: Duplex): ServerResponse | undefined {
   const { response, before } = latest.get(socket) ?? {};
   const whole = response?.req.complete === true ? response : before;

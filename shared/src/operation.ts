@@ -114,7 +114,7 @@ export const WHOLE_NUMBER: Part = { type: "integer" };
 export const TIME: Part = { type: "string", format: "date-time" };
 export const TIME_OR_NULL: Part = { type: ["string", "null"], format: "date-time" };
 export const OBJECT_ID: Part = { type: "string", pattern: "^[0-9a-f]{24}$" };
-/** The same from a client. */
+/** An `OBJECT_ID` as a client may write it. */
 export const GIVEN_ID: Part = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
 
 /** Which version of a file is wanted. */

@@ -3,7 +3,7 @@ import { makeKeyedDigest } from "../keyed-digest.js";
 
 const PURPOSE = "portico account digest";
 
-/** The same for the same address, on every instance, whether or not anybody owns it. */
+/** A digest of an address: the same on every instance, whether or not anybody owns it. */
 export type AccountDigest = (email: string) => string;
 
 /**

@@ -47,7 +47,7 @@ export type Audit = {
 };
 
 export type AuditLog = Audit & {
-  /** The same for everything that one request has done, which may concern very many users. */
+  /** Records everything that one request has done, which may concern very many users. */
   recordAll(events: readonly AuditEvent[], client: ClientFacts): Promise<void>;
 };
 

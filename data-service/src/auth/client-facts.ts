@@ -26,7 +26,7 @@ export function clientFacts(request: Request): ClientFacts {
   };
 }
 
-/** The same for a call by somebody signed in: the origin is that of the session. Use it behind `authenticate`. */
+/** What is recorded of a call by somebody signed in: the origin is that of the session. Use it behind `authenticate`. */
 export function auditFacts(request: Request): ClientFacts {
   return { ...clientFacts(request), origin: sessionOf(principalOf(request))?.origin ?? null };
 }

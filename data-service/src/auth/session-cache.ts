@@ -73,7 +73,7 @@ export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
   };
 }
 
-/** The same, but read now: for decisions that must not rest on what was true five seconds ago. */
+/** A session as it is now, read and not from the cache: for decisions that must not rest on what was true five seconds ago. */
 export function findAnew(
   cache: Pick<SessionCache, "find" | "forgetSession">,
   sessionId: string,

@@ -33,6 +33,7 @@ interface LockDocument {
  * @param refusal the message when others take too long
  */
 export function makeLock(db: Db, clock: Clock, name: string, refusal: string): Lock {
+  // Named when only folders had a lock; it holds the one of root admins, too.
   const locks = db.collection<LockDocument>("_tree_lock");
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();

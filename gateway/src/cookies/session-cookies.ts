@@ -125,8 +125,8 @@ export function clearSessionCookies(header: string | undefined, response: Respon
 const TIMELY_MS = 1_000;
 
 /**
- * The same, unless the answer leaves so late that the browser may have cookies of a new sign-in by then. A later answer clears
- * those that are still there.
+ * Clears the cookies, unless the answer leaves so late that the browser may have those of a new sign-in by then. A later
+ * answer clears those that are still there.
  * @returns leaves them alone at once
  */
 export function clearSessionCookiesInTime(

@@ -45,7 +45,7 @@ export function setCookiesRoute(deps: SetCookiesDeps): RequestHandler {
   };
 }
 
-/** The same rules apply here: an error must not become an open redirect (security row A17). */
+/** Where an error is told; it must not become an open redirect either (security row A17). */
 function errorTarget(deps: SetCookiesDeps, error: string | undefined, redirect: string | undefined): string {
   if (!isOAuthError(error)) throw new AppError("BAD_REQUEST", "error: is none of those we give.");
   return withError(checkedRedirect(deps, redirect), error);

@@ -35,7 +35,7 @@ export function ignoresCookies({ path }: ApiCall): boolean {
   return WITHOUT_COOKIES.has(path);
 }
 
-/** Its body names the session, which must count here; so the data service has to know which ones do. */
+/** Its body names the session, so the data service must be told which origins' sessions count here. */
 export function isRefresh({ path }: ApiCall): boolean {
   return path === REFRESH;
 }

@@ -16,7 +16,7 @@ export function credentialsOf(request: Request): Credentials {
   return { ...headerOf(request), cookies: sessionCookiesOf(request) };
 }
 
-/** The same for a request whose cookies don't count. */
+/** What a request presents whose cookies don't count. */
 export function headerOf(request: Request): Credentials {
   return { authorization: headerLines(request, "authorization"), cookies: { kind: "none" } };
 }

@@ -82,7 +82,8 @@ function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...rene
 const PUT_OFF: readonly ErrorCode[] = ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"];
 
 /**
- * While a token is valid, nobody but the gateway has asked for its refresh.
+ * A refresh that is only put off (429, 503) fails no request whose access token is still valid: the client did not ask for
+ * it.
  * @returns the session with the token that it has
  * @throws the error where that is no longer valid, or the refresh is not just put off
  */

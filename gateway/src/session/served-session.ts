@@ -10,7 +10,7 @@ export function isServed(origin: string | undefined, pageOrigins: readonly strin
   return origin === undefined || pageOrigins.includes(origin);
 }
 
-/** The same for an Authorization header. Whether its token is genuine is the data service's to say. */
+/** Whether an Authorization header counts here. Whether its token is genuine is the data service's to say. */
 export function isServedBearer(authorization: string, pageOrigins: readonly string[]): boolean {
   const token = bearerToken(authorization);
   // Only a JWT has dots: API tokens, which outlive their session and so its page, cost no attempt to decode them.
