@@ -25,7 +25,7 @@ import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
 import { atOrigin } from "./http/at-origin.js";
 import { auditRefusals } from "./http/audit-refusals.js";
-import { presentPrincipal } from "./http/authenticate.js";
+import { currentPrincipal } from "./http/authenticate.js";
 import { requireFreeSpace } from "./http/free-space.js";
 import { gatewayOnly } from "./http/gateway-only.js";
 import { methodOverride } from "./http/method-override.js";
@@ -74,7 +74,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(refuseIdleKey);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const names = systemTableNames(prefix);
-  const present = (request: Request) => presentPrincipal(auth, request);
+  const present = (request: Request) => currentPrincipal(auth, request);
   const imports = importRoutes(records, config);
   app.use(
     unlessUsersTable(prefix, [

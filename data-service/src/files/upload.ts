@@ -2,7 +2,7 @@
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
-import { callerOf, principalOf, renewPrincipal } from "../http/authenticate.js";
+import { callerOf, principalOf, recheckCaller } from "../http/authenticate.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import type { StampValues } from "../records/body/write-plan.js";
@@ -65,7 +65,7 @@ export async function replace(
 
 /** Who sends the file, now that all of it has arrived. @throws AppError 401 when their session has ended meanwhile */
 async function presentAt(request: Request): Promise<Principal> {
-  await renewPrincipal(request);
+  await recheckCaller(request);
   return principalOf(request);
 }
 

@@ -15,7 +15,7 @@ import { makeRefreshTokens } from "../auth/refresh-token.js";
 import { authRoutes } from "../auth/routes.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
 import { type ActiveUser, makeSessionCache } from "../auth/session-cache.js";
-import { authenticate, identify, presentPrincipal, principalOf } from "./authenticate.js";
+import { authenticate, currentPrincipal, identify, principalOf } from "./authenticate.js";
 import { LOOK_AT_CALLER_MS } from "./lasting-caller.js";
 
 const clock = { now: () => new Date() };
@@ -99,7 +99,7 @@ beforeAll(async () => {
   app.all("/who", (request, response) => void response.json(principalOf(request)));
   app.all("/who-by-now", async (request, response) => {
     meanwhile();
-    response.json({ now: (await presentPrincipal(proofs, request)) ?? null });
+    response.json({ now: (await currentPrincipal(proofs, request)) ?? null });
   });
   app.use(errorHandler(logger));
   server = createServer(app);

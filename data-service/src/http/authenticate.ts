@@ -27,7 +27,7 @@ export interface AuthenticateDeps {
   readonly clock: Clock;
 }
 
-type PresentDeps = Omit<AuthenticateDeps, "accessTokens">;
+type RecheckDeps = Omit<AuthenticateDeps, "accessTokens">;
 
 /** A body that took longer may come from somebody who has signed out since its head came. */
 const SLOW_BODY_MS = 1_000;
@@ -41,7 +41,7 @@ export function principalOf(request: Request): Requester {
   return callerOf(request).principal;
 }
 
-/** The same for requests that last. */
+/** The requester, who can be looked up again while the request lasts. */
 export function callerOf(request: Request): LastingCaller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error("authenticate must run before this handler");
@@ -53,7 +53,7 @@ export function callerOf(request: Request): LastingCaller {
  * routes that authenticate nobody.
  * @throws AppError 401 when the session or token has ended meanwhile
  */
-export async function renewPrincipal(request: Request): Promise<void> {
+export async function recheckCaller(request: Request): Promise<void> {
   await callers.get(request)?.now(SLOW_BODY_MS);
 }
 
@@ -92,7 +92,7 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
   // `headers` keeps only the first of several; two contradict each other.
   const presented = request.headersDistinct.authorization;
   const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
-  callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
+  callers.set(request, new LastingCaller(principal, () => currentPrincipal(deps, request)));
   return principal;
 }
 
@@ -101,7 +101,7 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
  * access token has expired meanwhile, only whether its session has ended.
  * @returns undefined when the session or API token has ended, or its user is no longer active
  */
-export async function presentPrincipal(deps: PresentDeps, request: Request): Promise<Requester | undefined> {
+export async function currentPrincipal(deps: RecheckDeps, request: Request): Promise<Requester | undefined> {
   const principal = principalOf(request);
   if (principal.kind === "anonymous") return principal;
   if (principal.by.kind === "apiToken") {

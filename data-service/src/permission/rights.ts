@@ -14,7 +14,7 @@ import { isBeyondRules, isNobodys, type ProtectedTables } from "./beyond-rules.j
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule, WriteAction } from "./rule.js";
-import { type Caller, variablesIn, variablesOf } from "./variables.js";
+import { type RuleSubject, variablesIn, variablesOf } from "./variables.js";
 
 export interface RightsContext {
   readonly principal: Principal;
@@ -147,8 +147,8 @@ export class Rights {
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
     if (users === undefined || isBeyondRules(table, action, tables)) return [];
-    const caller: Caller = { user: callerRecord(principal, user), roleId, now };
-    const context = { catalog, variables: variablesOf(caller, users), maxDepth };
+    const subject: RuleSubject = { user: callerRecord(principal, user), roleId, now };
+    const context = { catalog, variables: variablesOf(subject, users), maxDepth };
     const guarded = action !== "read" && table.name === tables.users;
     return mine.map((rule) => {
       const { grants, ...why } = compileStored(rule, table, context);

@@ -17,7 +17,7 @@ export interface Variables {
 }
 
 /** Who is asking, as rules see them. */
-export interface Caller {
+export interface RuleSubject {
   /** The user's record as JSON; null for anonymous callers. */
   readonly user: JsonObject | null;
   readonly roleId: string | null;
@@ -25,7 +25,7 @@ export interface Caller {
 }
 
 /** Where variables have their values from. */
-export interface Source extends Omit<Caller, "user"> {
+export interface Source extends Omit<RuleSubject, "user"> {
   /** The value of a column of the user. @param compared the column that it is compared with */
   readonly own: (column: Column, compared: Column) => Json;
 }
@@ -49,11 +49,11 @@ export function variablesIn(json: Json): string[] {
 }
 
 /** @param users the users' table, whose readable columns are variables */
-export function variablesOf({ user, ...caller }: Caller, users: Table): Variables {
-  return variablesFrom({ ...caller, own: ({ name }) => user?.[name] ?? null }, users);
+export function variablesOf({ user, ...subject }: RuleSubject, users: Table): Variables {
+  return variablesFrom({ ...subject, own: ({ name }) => user?.[name] ?? null }, users);
 }
 
-/** The same with values from wherever. */
+/** The variables of rules, with the user's values from wherever `own` has them. */
 export function variablesFrom({ roleId, now, own }: Source, users: Table): Variables {
   return {
     value(name, column) {
