@@ -41,7 +41,7 @@ export class Exchange {
   readonly #onEnd: ExchangeTerms["onEnd"];
   readonly #file: ExchangeTerms["file"];
   #renew: ExchangeTerms["renew"];
-  #isRepeated = false;
+  #isRetried = false;
   #upstream: ClientRequest | undefined;
   #isConnected = false;
   /** Stops passing on the request's body. */
@@ -67,11 +67,11 @@ export class Exchange {
   }
 
   /** Whether to send the request again. Safe once, when a reused socket closed before anything was answered. */
-  takeRepeat(): boolean {
+  takeRetry(): boolean {
     const { method } = this.#request;
     const isRead = method === "GET" || method === "HEAD";
-    const isLeft = !this.#isRepeated && isRead && this.canSendAgain && this.#upstream?.reusedSocket === true;
-    this.#isRepeated ||= isLeft;
+    const isLeft = !this.#isRetried && isRead && this.canSendAgain && this.#upstream?.reusedSocket === true;
+    this.#isRetried ||= isLeft;
     return isLeft;
   }
 

@@ -132,7 +132,7 @@ class Forwarder {
     server.on("econnreset", () => {});
     server.on("error", (error, request) => {
       const exchange = request && this.#exchanges.get(request);
-      if (request !== undefined && exchange !== undefined) this.#repeatOrFail(exchange, request, error);
+      if (request !== undefined && exchange !== undefined) this.#retryOrFail(exchange, request, error);
     });
   }
 
@@ -148,8 +148,8 @@ class Forwarder {
   }
 
   /** The data service closed an idle connection just as it was reused: ask once more on another. */
-  #repeatOrFail(exchange: Exchange, request: Request, error: Error): void {
-    if (exchange.takeRepeat()) this.#sendAgain(exchange, request);
+  #retryOrFail(exchange: Exchange, request: Request, error: Error): void {
+    if (exchange.takeRetry()) this.#sendAgain(exchange, request);
     else exchange.fail(error);
   }
 
