@@ -1,7 +1,7 @@
 // Server-sent events over one answer (WHATWG HTML, section 9.2), no faster than the client reads.
-import { once } from "node:events";
 import type { Json } from "@portico/shared/json";
 import type { Response } from "express";
+import { drained } from "../drained.js";
 import type { EndReason } from "./streams.js";
 
 /** How soon a browser reconnects after the connection is cut. */
@@ -61,19 +61,6 @@ export class EventStream {
   async #write(text: string): Promise<boolean> {
     const response = this.#response;
     if (response.destroyed) return false;
-    if (response.write(text)) return true;
-    const waiting = new AbortController();
-    const giveUp = (): void => waiting.abort();
-    const late = setTimeout(giveUp, this.#patienceMs).unref();
-    response.once("close", giveUp);
-    try {
-      await once(response, "drain", { signal: waiting.signal });
-      return true;
-    } catch {
-      return false;
-    } finally {
-      clearTimeout(late);
-      response.off("close", giveUp);
-    }
+    return response.write(text) || drained(response, this.#patienceMs);
   }
 }

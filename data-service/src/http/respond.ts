@@ -1,8 +1,8 @@
 // Writes answers: records, or a list that may be far larger than memory, in the envelope or as a file.
-import { once } from "node:events";
 import { success } from "@portico/shared/envelope";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
+import { drained } from "../drained.js";
 import { etagOf, type Versioned } from "../records/version.js";
 import { SlowAnswers } from "./slow-answers.js";
 
@@ -122,7 +122,8 @@ async function respondWithText(
     pending = "";
     if (isTaken) continue;
     endWatch ??= slowAnswers.watch(response, bytesHeld ?? (() => HELD_OF_STREAM));
-    if (!(await isDrained(response))) return;
+    // The client has gone: the loop ends, and with it the cursor.
+    if (!(await drained(response))) return;
     if (bytesHeld !== undefined) continue;
     // Of a stream, what the client has taken is not held any more; the records of a list are, until its end.
     endWatch();
@@ -131,19 +132,4 @@ async function respondWithText(
   // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));
   response.end(pending);
-}
-
-/** Waits for the client. @returns false when it has gone: then the loop ends, and with it the cursor */
-async function isDrained(response: Response): Promise<boolean> {
-  const gone = new AbortController();
-  const leave = (): void => gone.abort();
-  response.once("close", leave);
-  try {
-    await once(response, "drain", { signal: gone.signal });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    response.off("close", leave);
-  }
 }
