@@ -104,17 +104,24 @@ async function answerLink(db: Db, question: LinkQuestion): Promise<LinkAnswer> {
   const [answer] = await db
     .collection(collection)
     .aggregate([
-      { $match: { [field]: { $ne: null } } },
-      { $limit: SAMPLE },
-      { $project: { _id: 0, value: `$${field}` } },
-      { $unwind: "$value" },
-      { $group: { _id: "$value" } },
-      { $limit: LOOKED_UP },
+      ...distinctIn(field, LOOKED_UP),
       { $lookup: { ...ids, pipeline: [{ $project: { _id: 1 } }] } },
       { $group: { _id: null, asked: { $sum: 1 }, found: { $sum: { $size: "$found" } } } },
     ])
     .toArray();
   return { ...question, asked: Number(answer?.asked ?? 0), found: Number(answer?.found ?? 0) };
+}
+
+/** The different values in a field of a sample, lists taken apart: each the `_id` of a document. */
+function distinctIn(field: string, most: number): Document[] {
+  return [
+    { $match: { [field]: { $ne: null } } },
+    { $limit: SAMPLE },
+    { $project: { _id: 0, value: `$${field}` } },
+    { $unwind: "$value" },
+    { $group: { _id: "$value" } },
+    { $limit: most },
+  ];
 }
 
 /** What is counted about values, by field and type. */
@@ -213,14 +220,7 @@ async function wordsOf(db: Db, collection: string, field: string): Promise<strin
   if (field.startsWith("$") || field.includes(".")) return undefined;
   const groups = await db
     .collection(collection)
-    .aggregate([
-      { $match: { [field]: { $ne: null } } },
-      { $limit: SAMPLE },
-      { $project: { _id: 0, value: `$${field}` } },
-      { $unwind: "$value" },
-      { $group: { _id: "$value" } },
-      { $limit: MOST_WORDS + 1 },
-    ])
+    .aggregate(distinctIn(field, MOST_WORDS + 1))
     .toArray();
   return groups.length > MOST_WORDS ? undefined : groups.map(({ _id }) => String(_id)).toSorted();
 }
