@@ -2,7 +2,7 @@
 import type { Table } from "../catalog/catalog.js";
 import { type Entry, isCut } from "../journal/entry.js";
 import { possibly, surely } from "../query/bounds.js";
-import { type Condition, fieldsOf } from "../query/conditions.js";
+import { fieldsOf, type Leaf } from "../query/leaves.js";
 import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { type Asked, type Former, judgeDoubtful, type Satisfied } from "./judge-doubtful.js";
@@ -29,8 +29,8 @@ export async function eventsOf(deps: Deps, asked: Asked, entries: readonly Entry
 /** It is judged by the values that the journal had room for; where these decide nothing, the caller has to load anew. */
 async function eventOfCut(deps: Deps, asked: Asked, entry: Entry): Promise<JudgedEvent | undefined> {
   const cut = cutFields(entry);
-  const isUnknown = (condition: Condition): boolean =>
-    !asksForNull(condition) && fieldsOf(condition).some((field) => cut.has(field));
+  const isUnknown = (leaf: Leaf): boolean =>
+    !asksForNull(leaf) && fieldsOf(leaf).some((field) => cut.has(field));
   const eventBy = async (bound: typeof surely): Promise<JudgedEvent | undefined> => {
     const { rule, filter } = asked.node;
     const node = { rule: bound(rule, isUnknown), filter: bound(filter, isUnknown) };
@@ -46,8 +46,8 @@ function cutFields({ before = {}, after = {} }: Entry): ReadonlySet<string> {
 }
 
 /** What was cut was there, and so is what stands in its place. */
-function asksForNull(condition: Condition): boolean {
-  return condition.kind === "test" && condition.test.op === "isNull";
+function asksForNull(leaf: Leaf): boolean {
+  return leaf.kind === "test" && leaf.test.op === "isNull";
 }
 
 async function eventsBy(deps: Deps, asked: Asked, entries: readonly Entry[]): Promise<Events> {

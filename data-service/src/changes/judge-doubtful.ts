@@ -7,7 +7,7 @@ import { idText } from "../catalog/record-ids.js";
 import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { possibly, surely } from "../query/bounds.js";
-import { type Condition, conditionsIn, negatedIn } from "../query/conditions.js";
+import { type Leaf, leavesIn, negatedLeavesIn } from "../query/leaves.js";
 import { isOnRelated, matchStages, type Relational, speaksOnlyOf } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
@@ -40,13 +40,13 @@ export async function judgeDoubtful(
   { table, node: { rule, filter } }: Asked,
   formers: readonly Former[],
 ): Promise<ReadonlyMap<Document, Satisfied>> {
-  const conditions = [rule, filter].flatMap(conditionsIn).filter(isOnRelated);
-  if (formers.length === 0 || conditions.length === 0) return new Map();
-  const negated = [rule, filter].flatMap(negatedIn);
-  const lost = await lostConditions(deps, conditions, negated, formers);
+  const leaves = [rule, filter].flatMap(leavesIn).filter(isOnRelated);
+  if (formers.length === 0 || leaves.length === 0) return new Map();
+  const negated = [rule, filter].flatMap(negatedLeavesIn);
+  const lost = await lostLeaves(deps, leaves, negated, formers);
   const judged = new Map<Document, Satisfied>();
-  for (const { images, unknown } of alike(lost, conditions)) {
-    const isUnknown = (each: Condition): boolean => isOnRelated(each) && unknown.includes(each);
+  for (const { images, unknown } of alike(lost, leaves)) {
+    const isUnknown = (each: Leaf): boolean => isOnRelated(each) && unknown.includes(each);
     const matching = (bound: typeof surely) =>
       matchedImages(deps, table, images, [bound(rule, isUnknown), bound(filter, isUnknown)]);
     const [sure, possible] = [await matching(surely), await matching(possibly)];
@@ -59,26 +59,26 @@ export async function judgeDoubtful(
 /** Those of which the same is not known are judged by one question. */
 function alike(
   lost: Lost,
-  conditions: readonly Relational[],
+  leaves: readonly Relational[],
 ): Iterable<{ readonly images: Document[]; readonly unknown: readonly Relational[] }> {
   const groups = new Map<string, { images: Document[]; unknown: readonly Relational[] }>();
   for (const [image, unknown] of lost) {
-    const key = unknown.map((each) => conditions.indexOf(each)).join(" ");
+    const key = unknown.map((each) => leaves.indexOf(each)).join(" ");
     if (key !== "") getOrMake(groups, key, () => ({ images: [], unknown })).images.push(image);
   }
   return groups.values();
 }
 
-async function lostConditions(
+async function lostLeaves(
   deps: Pick<RecordDeps, "store">,
-  conditions: readonly Relational[],
-  negated: readonly Condition[],
+  leaves: readonly Relational[],
+  negated: readonly Leaf[],
   formers: readonly Former[],
 ): Promise<Lost> {
   const lost = new Map(formers.map(({ record }): [Document, Relational[]] => [record, []]));
-  for (const condition of conditions) {
-    const isLost = await losing(deps, condition, negated.includes(condition), formers);
-    for (const former of formers) if (isLost(former)) lost.get(former.record)?.push(condition);
+  for (const leaf of leaves) {
+    const isLost = await losing(deps, leaf, negated.includes(leaf), formers);
+    for (const former of formers) if (isLost(former)) lost.get(former.record)?.push(leaf);
   }
   return lost;
 }
@@ -89,11 +89,11 @@ async function lostConditions(
  */
 async function losing(
   { store }: Pick<RecordDeps, "store">,
-  condition: Relational,
+  leaf: Relational,
   isNegated: boolean,
   formers: readonly Former[],
 ): Promise<(former: Former) => boolean> {
-  const { relation, target } = condition;
+  const { relation, target } = leaf;
   if (relation.link.on === "target") return ({ later }) => later === undefined;
   const linksOf = (record: Document) => linksIn(record[relation.link.field], relation.link);
   const lostLinks = ({ record, later }: Former): Stored[] => {
@@ -103,24 +103,23 @@ async function losing(
   const isLiving = { $match: stateCondition(target, "living") };
   const living = await store.existing(target, formers.flatMap(lostLinks), [isLiving]);
   const gone = (former: Former) => lostLinks(former).filter((id) => !living.has(idText(target, id)));
-  // What is gone can't make a negated condition true either: without a related record it is unknown, not false.
-  const wanted = isNegated ? undefined : await wantedAmong(store, condition, formers.flatMap(gone));
+  // What is gone can't make a negated leaf true either: without a related record it is unknown, not false.
+  const wanted = isNegated ? undefined : await wantedAmong(store, leaf, formers.flatMap(gone));
   return (former) => gone(former).some((id) => wanted?.has(idText(target, id)) ?? true);
 }
 
 /**
- * Of records that are gone, those that the condition may be about, by their ids' texts; undefined where it asks for more than
+ * Of records that are gone, those that the leaf may be about, by their ids' texts; undefined where it asks for more than
  * ids.
  */
 async function wantedAmong(
   store: Pick<RecordDeps["store"], "wouldMatch">,
-  condition: Relational,
+  leaf: Relational,
   ids: readonly Stored[],
 ): Promise<ReadonlySet<string> | undefined> {
-  const { kind, target } = condition;
-  if (ids.length === 0 || kind === "exists" || !speaksOnlyOf(condition.where, target.idColumn))
-    return undefined;
-  const wanted = matchStages([condition.where], new Names());
+  const { kind, target } = leaf;
+  if (ids.length === 0 || kind === "exists" || !speaksOnlyOf(leaf.where, target.idColumn)) return undefined;
+  const wanted = matchStages([leaf.where], new Names());
   const found = await store.wouldMatch(
     target,
     ids.map((_id) => ({ _id })),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { ALWAYS, type AuthorizedPredicate, NEVER, UNKNOWN } from "./ast.js";
 import { authorizePredicate } from "./authorize-read.js";
 import { possibly, surely } from "./bounds.js";
-import { conditionsIn } from "./conditions.js";
+import { leavesIn } from "./leaves.js";
 import { column, rootView, step } from "./library-fixture.js";
 import { isOnRelated } from "./lower/condition.js";
 
@@ -45,7 +45,7 @@ describe("where nobody knows what relations lead to", () => {
     ["what is unknown of every record", UNKNOWN],
   ])("%s is as it is", (_what, alone) => {
     expect([surely(alone, isOnRelated), possibly(alone, isOnRelated)]).toEqual([alone, alone]);
-    expect(conditionsIn(alone).filter(isOnRelated)).toEqual([]);
+    expect(leavesIn(alone).filter(isOnRelated)).toEqual([]);
   });
 
   it("a test of its own may be what nobody knows, and nothing else", () => {
@@ -58,6 +58,6 @@ describe("where nobody knows what relations lead to", () => {
   it("the other relations still say what they do", () => {
     const isUnknown = (condition: AuthorizedPredicate): boolean => condition === exists;
     expect(possibly(all(related, exists), isUnknown)).toEqual(related);
-    expect(conditionsIn(any(own, not(all(related, exists)))).filter(isOnRelated)).toEqual([related, exists]);
+    expect(leavesIn(any(own, not(all(related, exists)))).filter(isOnRelated)).toEqual([related, exists]);
   });
 });

@@ -6,7 +6,7 @@
 import { BSONRegExp } from "bson";
 import type { Column } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test, Tested } from "../ast.js";
-import { type Condition, conditionsIn } from "../conditions.js";
+import { type Leaf, leavesIn } from "../leaves.js";
 import {
   allOf,
   anyOf,
@@ -64,17 +64,17 @@ export function conjunctsOf(predicate: AuthorizedPredicate): readonly Authorized
 
 /** Does lowering the predicate need a join? */
 export function isRelational(predicate: AuthorizedPredicate): boolean {
-  return conditionsIn(predicate).some(isOnRelated);
+  return leavesIn(predicate).some(isOnRelated);
 }
 
-/** Is it a condition on what a record is related to, and not decided by its own links? */
-export function isOnRelated(condition: Condition): condition is Relational {
-  return (condition.kind === "related" || condition.kind === "exists") && !isAboutKey(condition);
+/** Does it ask for what a record is related to, and is not decided by its own links? */
+export function isOnRelated(leaf: Leaf): leaf is Relational {
+  return (leaf.kind === "related" || leaf.kind === "exists") && !isAboutKey(leaf);
 }
 
 /** Does the predicate hold keys or values that were looked up for it? */
 export function holdsKeys(predicate: AuthorizedPredicate): boolean {
-  return conditionsIn(predicate).some((each) =>
+  return leavesIn(predicate).some((each) =>
     each.kind === "related" ? holdsKeys(each.where) : each.kind === "keys" || each.kind === "candidates",
   );
 }

@@ -7,7 +7,7 @@ import { getOrMake } from "../../get-or-make.js";
 import { foreignGrants } from "../../permission/foreign-links.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
-import { fieldsOf } from "../../query/conditions.js";
+import { fieldsOf } from "../../query/leaves.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import { linksElsewhere } from "../../query/lower/links.js";

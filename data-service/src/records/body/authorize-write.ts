@@ -6,7 +6,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";
 import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
-import { fieldsOf } from "../../query/conditions.js";
+import { fieldsOf } from "../../query/leaves.js";
 import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";

@@ -1,5 +1,5 @@
 // Which way the planner chose for a list, in one word: for metrics.
-import { conditionsIn } from "../../query/conditions.js";
+import { leavesIn } from "../../query/leaves.js";
 import { holdsKeys, isRelational } from "../../query/lower/condition.js";
 import type { Plan } from "./plan-read.js";
 
@@ -21,7 +21,7 @@ export function planKind({ ranking, query }: Plan): PlanKind {
   if (ranking.kind === "all") return "grouped";
   const { rule, filter } = query.root;
   if (isRelational(filter) || (isRelational(rule) && !holdsKeys(rule))) return "join";
-  const kinds = [rule, filter].flatMap(conditionsIn).map(({ kind }) => kind);
+  const kinds = [rule, filter].flatMap(leavesIn).map(({ kind }) => kind);
   if (kinds.includes("keys")) return "keys";
   return kinds.includes("candidates") ? "search" : "plain";
 }

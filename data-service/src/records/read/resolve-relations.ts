@@ -8,7 +8,7 @@ import { isFoundByIndex } from "../../query/advice/suggest.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedPredicate, AuthorizedRelated } from "../../query/ast.js";
 import { withNarrowVisible, withWhere } from "../../query/authorize-read.js";
-import { conditionsIn } from "../../query/conditions.js";
+import { leavesIn } from "../../query/leaves.js";
 import {
   askedTruth,
   conjunctsOf,
@@ -125,7 +125,7 @@ export function namesRecords(filter: AuthorizedPredicate, { idColumn }: Table): 
 
 /** Can keys take the place of every relation in it? */
 function mayNarrow(predicate: AuthorizedPredicate): boolean {
-  const related = conditionsIn(predicate).filter(isOnRelated);
+  const related = leavesIn(predicate).filter(isOnRelated);
   return (
     related.length > 0 && related.every(({ kind }) => kind === "related") && !negatesRelations(predicate)
   );
