@@ -110,9 +110,9 @@ function wayOf(
 }
 
 /** Names of relations through which a body links to records that its own request makes, or hangs on one of its records. */
-export type OwnLinks = ReadonlySet<string>;
+export type BroughtLinks = ReadonlySet<string>;
 
-const NO_LINKS: OwnLinks = new Set();
+const NO_LINKS: BroughtLinks = new Set();
 
 /**
  * The ways in which the rules allow a body, in their order.
@@ -121,12 +121,12 @@ const NO_LINKS: OwnLinks = new Set();
 export function alternativesFor(
   context: BodyContext,
   body: Json,
-  ownLinks: OwnLinks = NO_LINKS,
+  broughtLinks: BroughtLinks = NO_LINKS,
 ): Alternative[] {
   const refusals: Refused[] = [];
   const alternatives = context.ways.flatMap((way) => {
     try {
-      requireKept(context, body, way.grant, ownLinks);
+      requireKept(context, body, way.grant, broughtLinks);
       return [alternativeFor(context, body, way)];
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -187,13 +187,13 @@ function requireKept(
   { table, catalog, shape }: Pick<BodyContext, "table" | "catalog" | "shape">,
   body: Json,
   { presets }: WriteGrant,
-  ownLinks: OwnLinks,
+  broughtLinks: BroughtLinks,
 ): void {
   if (Object.keys(presets).length === 0) return;
   const given = isObject(body) ? body : {};
   const nested = nestedIn(given, table, catalog).map(({ relation }) => relation);
   const unmade = nested.filter((relation) => shape.view.mayLink(table, relation)).map(({ name }) => name);
-  const moved = [...ownLinks].filter((name) => linkText(presets[name]) !== linkText(given[name]));
+  const moved = [...broughtLinks].filter((name) => linkText(presets[name]) !== linkText(given[name]));
   const lost = new Set([...moved, ...unmade].filter((name) => presets[name] !== undefined));
   if (lost.size === 0) return;
   const problem = "a rule sets this link to something else, so nothing would link to the record created here";

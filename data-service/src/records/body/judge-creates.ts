@@ -9,7 +9,7 @@ import { findTable } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { judgeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
-import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
+import { alternativesFor, type BodyContext, type BroughtLinks, checkBulk, openWrite } from "./bind-body.js";
 import type { LinkedOptions } from "./require-linked.js";
 import { alone, type PathOf } from "./violations.js";
 import { broughtId, type JudgedPlan, type Stamp } from "./write-plan.js";
@@ -30,20 +30,24 @@ export interface GivenCreates {
   readonly stamp?: Stamp | undefined;
   /** Where in the request each of a list stands. */
   readonly pathOf?: PathOf;
-  readonly ownLinksOf?: (at: number) => OwnLinks;
+  readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
 /** Checks a body, or each of a list. */
 export async function bindCreates(
   deps: RecordDeps,
   rights: Rights,
-  { table: tableName, body, parameters, stamp, isImport = false, pathOf, ownLinksOf }: GivenCreates,
+  { table: tableName, body, parameters, stamp, isImport = false, pathOf, broughtLinksOf }: GivenCreates,
 ): Promise<BoundCreates> {
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName, rights);
     const wanted = { rights, catalog, table, mode: "create" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, isImport });
-    const bodies = checkBulk(body, (each, at) => alternativesFor(context, each, ownLinksOf?.(at)), pathOf);
+    const bodies = checkBulk(
+      body,
+      (each, at) => alternativesFor(context, each, broughtLinksOf?.(at)),
+      pathOf,
+    );
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });
 }
@@ -55,14 +59,14 @@ export async function bindCreates(
 export async function judgeCreates(
   deps: RecordDeps,
   { rights, table, catalog, given, bodies }: BoundCreates,
-  { pathOf = alone, isComing = () => false, ownLinksOf }: LinkedOptions,
+  { pathOf = alone, isComing = () => false, broughtLinksOf }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
   await deps.hooksOf(table).beforeCreate(catalog, given);
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {
     pathOf,
-    ownLinksOf,
+    broughtLinksOf,
     isComing: (target, id) => isAmong(target, id) || isComing(target, id),
   });
   const judged: JudgedPlan[] = [];

@@ -21,7 +21,7 @@ export interface LinkedOptions {
   /** Records that need not be there yet. */
   readonly isComing?: (target: Table, id: Stored) => boolean;
   /** Relations through which the plan at a position links to records that the same body makes, or to the one around it. */
-  readonly ownLinksOf?: ((at: number) => ReadonlySet<string> | undefined) | undefined;
+  readonly broughtLinksOf?: ((at: number) => ReadonlySet<string> | undefined) | undefined;
   /** They were visible before and are linked to by now, which may be why the caller no longer sees them. */
   readonly isWritten?: boolean;
 }
@@ -33,7 +33,7 @@ export interface LinkedOptions {
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],
-  { pathOf = alone, isComing = () => false, isWritten = false, ownLinksOf }: LinkedOptions = {},
+  { pathOf = alone, isComing = () => false, isWritten = false, broughtLinksOf }: LinkedOptions = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
   for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
@@ -43,7 +43,7 @@ export async function requireLinked(
     const known = await linkable(deps, target, ids, { waits: isWaiting(relation), visible: seen });
     const missing = wanted.filter(({ text }) => !known.has(text));
     for (const { at, text } of missing) {
-      const own = ownLinksOf?.(at)?.has(relation.name) === true ? MADE_UNSEEN : "";
+      const own = broughtLinksOf?.(at)?.has(relation.name) === true ? MADE_UNSEEN : "";
       const problem = `${relation.name}: there is no "${target.name}" record with the id ${text}${own}`;
       unknown.push({ at, problem });
     }

@@ -150,7 +150,8 @@ export function ownFields({ values, links }: CheckedBody): OwnFields {
   return { set, unset, columns };
 }
 
-function liesInRecord({ relation }: LinkSet): boolean {
+/** Does the record itself hold these links? */
+export function liesInRecord({ relation }: LinkSet): boolean {
   return relation.link.on === "self";
 }
 

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import { idText } from "../../catalog/record-ids.js";
 import type { Rights } from "../../permission/rights.js";
-import { alternativesFor, checkBulk, type OwnLinks, openWrite } from "../body/bind-body.js";
+import { alternativesFor, type BroughtLinks, checkBulk, openWrite } from "../body/bind-body.js";
 import { requireObject } from "../body/check-body.js";
 import { type BoundCreates, bindCreates, judgeCreates } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
@@ -79,7 +79,7 @@ async function createTrees(
   const ofAll = { count: 0 };
   const bodies = checkBulk(body, (each) => {
     const tree = requireObject(each);
-    const check = (flat: JsonObject, own: OwnLinks): void => void alternativesFor(context, flat, own);
+    const check = (flat: JsonObject, own: BroughtLinks): void => void alternativesFor(context, flat, own);
     checkTree(maker, table, tree, check, ofAll);
     return tree;
   });

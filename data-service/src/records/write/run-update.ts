@@ -5,9 +5,8 @@ import type { Stored } from "../../catalog/column-types.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { withUnseen } from "../body/former-links.js";
-import type { LinkSet } from "../body/link-set.js";
 import { requireLinked } from "../body/require-linked.js";
-import { type JudgedPlan, type WritePlan, writesNothing } from "../body/write-plan.js";
+import { type JudgedPlan, liesInRecord, writesNothing } from "../body/write-plan.js";
 import { hasGoneAlong } from "../delete/gone-along.js";
 import type { FieldChange, Guard } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
@@ -85,14 +84,10 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
     await requireLinked(deps, [plan], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
   };
-  await unlessTakenAlong(deps, itself, moved, look, () => hasGoneAlong(deps, table, id, ownLinks(plan)));
+  const inRecord = plan.mustExist.filter(liesInRecord);
+  await unlessTakenAlong(deps, itself, moved, look, () => hasGoneAlong(deps, table, id, inRecord));
   const isWhole = done.kind === "written" && foreign.length === 0;
   return { document: isWhole ? done.document : undefined };
-}
-
-/** Links that lie in the record itself. */
-function ownLinks({ mustExist }: WritePlan): LinkSet[] {
-  return mustExist.filter(({ relation }) => relation.link.on === "self");
 }
 
 /** A change of the record itself. */
@@ -149,7 +144,7 @@ async function writeNoted(
     const updated = await deps.writes.update(table, id, change, { ...guard, condition }, fields);
     return updated === undefined ? { kind: "guardFailed" } : { kind: "written", ...updated };
   };
-  if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(own.change, {});
+  if (plan.foreign.length === 0 && !plan.mustExist.some(liesInRecord)) return write(own.change, {});
   const naming = named(table, own.change);
   const noted = await noteFields(deps, table, id, naming, log);
   // What was noted is what it gets back, so the change must be made to that version.

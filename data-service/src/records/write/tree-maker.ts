@@ -58,20 +58,20 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       const maySet = ways.some(({ view }) => view.mayWrite(relation));
       return maySet && isWritable(rights, catalog, table, relation);
     },
-    check(table, body, ownLinks) {
+    check(table, body, broughtLinks) {
       const context = contextOf(table);
       requireCommonCreate(table);
-      alternativesFor(context, body, ownLinks);
+      alternativesFor(context, body, broughtLinks);
     },
-    async make(table, bodies, log, { pathOf, laterOf, ownLinksOf }) {
+    async make(table, bodies, log, { pathOf, laterOf, broughtLinksOf }) {
       const bound = await bindCreates(deps, rights, {
         table: table.name,
         body: bodies,
         parameters: PLAIN,
         pathOf,
-        ...(ownLinksOf && { ownLinksOf }),
+        ...(broughtLinksOf && { broughtLinksOf }),
       });
-      const judged = await judgeCreates(deps, bound, { pathOf, ownLinksOf });
+      const judged = await judgeCreates(deps, bound, { pathOf, broughtLinksOf });
       const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
       const create = await prepareCreate(deps, table, plans, pathOf);
       const { ids } = await create(log);

@@ -13,7 +13,7 @@ import { chooseUpdate, judgeRows, notAllowed } from "../body/authorize-write.js"
 import {
   alternativesFor,
   type BodyContext,
-  type OwnLinks,
+  type BroughtLinks,
   openWrite,
   PLAIN,
   unwritable,
@@ -79,14 +79,14 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   stillMatching?.({ rights, catalog });
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
   requireOnlyLinks(body, table, catalog);
-  checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
+  checkTree(maker, table, body, (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks));
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
   const noted = { ...deps, writes: deps.writesUnderNote };
   return deps.unfinished.wholly(async (log) => {
-    const { change, ownLinks } = await makeForChange(maker, table, body, id, log);
-    return updateOne(noted, rights, { ...request, body: change }, { log, ownLinks });
+    const { change, broughtLinks } = await makeForChange(maker, table, body, id, log);
+    return updateOne(noted, rights, { ...request, body: change }, { log, links: broughtLinks });
   });
 }
 
@@ -95,7 +95,7 @@ async function updateOne(
   deps: RecordDeps,
   rights: Rights,
   request: UpdateRequest,
-  brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
+  brought?: { readonly log: UndoLog; readonly links: BroughtLinks },
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);
@@ -104,13 +104,13 @@ async function updateOne(
     const match = stillMatching?.({ rights, catalog: now });
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, tolerated });
-    const ways = alternativesFor(context, body, brought?.ownLinks);
+    const ways = alternativesFor(context, body, brought?.links);
     return { context, id: parseId(found, request.id), alternatives: ways, match };
   });
   const { table, shape, catalog, hooks } = context;
   await hooks.beforeUpdate(catalog, id, body);
   const fields = shownFields(shape);
-  const linked = { ownLinksOf: () => brought?.ownLinks };
+  const linked = { broughtLinksOf: () => brought?.links };
   const { document, before, written } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) throw await notAllowedFor(deps, context, id, body);

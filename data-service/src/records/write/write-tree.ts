@@ -4,7 +4,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
-import type { OwnLinks } from "../body/bind-body.js";
+import type { BroughtLinks } from "../body/bind-body.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
 import { type PathOf, Violations } from "../body/violations.js";
 import type { UndoLog } from "../whole/undo.js";
@@ -21,7 +21,7 @@ export interface Places {
   /** A link in one that a later write sets: the record is judged with it and made without it. */
   readonly laterOf?: (at: number) => Relation | undefined;
   /** Links in one to records that the same request makes. */
-  readonly ownLinksOf?: (at: number) => OwnLinks;
+  readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
 /** What a tree of records is made with; ids are JSON. */
@@ -39,7 +39,7 @@ export interface TreeMaker {
    */
   mayNameHanging(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
-  check(table: Table, body: JsonObject, ownLinks: OwnLinks): void;
+  check(table: Table, body: JsonObject, broughtLinks: BroughtLinks): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
   make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
 }
@@ -59,7 +59,7 @@ export function checkTree(
   maker: TreeMaker,
   table: Table,
   body: JsonObject,
-  checkOwn: (body: JsonObject, ownLinks: OwnLinks) => void,
+  checkOwn: (body: JsonObject, broughtLinks: BroughtLinks) => void,
   ofAll: { count: number } = { count: 0 },
 ): void {
   const violations = new Violations();
@@ -70,7 +70,7 @@ export function checkTree(
     body: JsonObject,
     { prefix, depth }: { readonly prefix: string; readonly depth: number },
     hang: (flat: JsonObject) => JsonObject,
-    check: (body: JsonObject, ownLinks: OwnLinks) => void,
+    check: (body: JsonObject, broughtLinks: BroughtLinks) => void,
   ): void => {
     const nested = knownIn(body, of, maker);
     violations.collect(prefix, () => check(hang(withStandIns(body, nested)), namesOf(nested)));
@@ -87,7 +87,7 @@ export function checkTree(
         each.body,
         inside,
         (flat) => linked(flat, each, someId(of)),
-        (flat, ownLinks) => maker.check(each.target, flat, ownLinks),
+        (flat, broughtLinks) => maker.check(each.target, flat, broughtLinks),
       );
     }
   };
@@ -200,9 +200,9 @@ export async function makeTrees(
   const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
   const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
-  const ownLinksOf = (at: number): OwnLinks =>
-    new Set([...namesOf(trees[at]?.nested ?? []), ...(places.ownLinksOf?.(at) ?? [])]);
-  const ids = await maker.make(table, prepared, log, { ...places, ownLinksOf });
+  const broughtLinksOf = (at: number): BroughtLinks =>
+    new Set([...namesOf(trees[at]?.nested ?? []), ...(places.broughtLinksOf?.(at) ?? [])]);
+  const ids = await maker.make(table, prepared, log, { ...places, broughtLinksOf });
   const after = trees.flatMap(({ nested }, at) => {
     const around = ids[at] ?? null;
     const later = nested.filter((each) => !comesFirst(each));
@@ -227,7 +227,7 @@ async function makeNested(
       const made = await makeTrees(maker, target, bodies, log, {
         pathOf: (index) => some[index]?.prefix ?? "",
         laterOf: (index) => some[index]?.later,
-        ownLinksOf: (index) => new Set(some[index]?.hangsBy ?? []),
+        broughtLinksOf: (index) => new Set(some[index]?.hangsBy ?? []),
       });
       for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
     }
@@ -255,7 +255,7 @@ export async function makeForChange(
   body: JsonObject,
   id: Json,
   log: UndoLog,
-): Promise<{ readonly change: JsonObject; readonly ownLinks: OwnLinks }> {
+): Promise<{ readonly change: JsonObject; readonly broughtLinks: BroughtLinks }> {
   const nested = placed(knownIn(body, table, maker), "");
   // A one-to-one link can only be set once the former one is let go of, which the change itself does; a required one never
   // is.
@@ -265,5 +265,5 @@ export async function makeForChange(
   };
   const linkedTo = nested.map((each) => ({ ...hung(each, id), later: laterOf(each) }));
   const made = await makeNested(maker, linkedTo, log);
-  return { change: withIds(body, nested, idsByPath(linkedTo, made)), ownLinks: namesOf(nested) };
+  return { change: withIds(body, nested, idsByPath(linkedTo, made)), broughtLinks: namesOf(nested) };
 }
