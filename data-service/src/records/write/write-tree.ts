@@ -64,16 +64,14 @@ export function checkTree(
 ): void {
   const violations = new Violations();
   let count = 0;
-  /** @param hang adds the link to the record around it, with a stand-in: that record has no id yet */
   const visit = (
     of: Table,
     body: JsonObject,
     { prefix, depth }: { readonly prefix: string; readonly depth: number },
-    hang: (flat: JsonObject) => JsonObject,
     check: (body: JsonObject, broughtLinks: BroughtLinks) => void,
   ): void => {
     const nested = knownIn(body, of, maker);
-    violations.collect(prefix, () => check(hang(withStandIns(body, nested)), namesOf(nested)));
+    violations.collect(prefix, () => check(withStandIns(body, nested), namesOf(nested)));
     for (const each of nested) {
       const path = prefix + each.path;
       count += 1;
@@ -82,16 +80,13 @@ export function checkTree(
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
       if (violations.collect(`${path}: `, () => requireKnownHanging(maker, each)) === undefined) continue;
       const inside = { prefix: `${path}.`, depth: depth + 1 };
-      visit(
-        each.target,
-        each.body,
-        inside,
-        (flat) => linked(flat, each, someId(of)),
-        (flat, broughtLinks) => maker.check(each.target, flat, broughtLinks),
+      // The record around it has no id yet: a stand-in.
+      visit(each.target, each.body, inside, (flat, brought) =>
+        maker.check(each.target, linked(flat, each, someId(of)), brought),
       );
     }
   };
-  visit(table, body, { prefix: "", depth: 1 }, (flat) => flat, checkOwn);
+  visit(table, body, { prefix: "", depth: 1 }, checkOwn);
   violations.refuseAny();
 }
 
