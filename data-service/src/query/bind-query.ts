@@ -173,7 +173,6 @@ function selectRelations(
   if (takesAll(fields)) for (const { name } of impliedRelations(scope)) wanted.set(name, "implied");
   if (!excludes)
     for (const name of fields?.names ?? []) if (view.relation(table, name, "show")) wanted.set(name, "id");
-  const asked = new Set(wanted.keys());
   for (const [name, inner] of fields?.nested ?? []) wanted.set(name, inner);
   for (const name of fields?.excluded ?? []) {
     const dropped = deep.has(name) ? undefined : fields?.nested.get(name);
@@ -182,8 +181,7 @@ function selectRelations(
   }
   // deep loads a relation whatever `fields` says.
   for (const name of deep.keys()) {
-    const named = !excludes && fields?.names.has(name);
-    const onlyId = asked.has(name) && named && !fields?.nested.has(name);
+    const onlyId = !excludes && fields?.names.has(name) && !fields.nested.has(name);
     wanted.set(name, onlyId ? "id" : fields?.nested.get(name));
   }
   return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path, "show"), inner }));
@@ -278,7 +276,7 @@ function bindChild(
   const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
   const shape =
     own === "id" || own === "implied"
-      ? idOnly(target, setting.deep, below, ownPlaces)
+      ? idOnly(setting.deep, below, ownPlaces)
       : bindSelection(own, setting.deep, below, ownPlaces);
   const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
   const paging = relation.many
@@ -312,9 +310,9 @@ function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Sco
 }
 
 /** `{"id":…}`, with whatever deep loads below it. */
-function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Selection {
+function idOnly(deep: Json | undefined, scope: Scope, at: Places): Selection {
   const names: FieldScope = { ...emptyScope(), names: new Set(["id"]), positive: true };
-  return { ...bindSelection(names, deep, scope, at), table: target };
+  return bindSelection(names, deep, scope, at);
 }
 
 function bindSort(given: Json | undefined, scope: Scope, path: Path): SortKey[] {
