@@ -109,7 +109,7 @@ function wayOf(
   return { grant, preset, view };
 }
 
-/** Names of relations through which a body links to records that its own request makes, or hangs on one of its records. */
+/** Names of relations through which a body links to records that its own request makes: those it brings, or the one around it. */
 export type BroughtLinks = ReadonlySet<string>;
 
 const NO_LINKS: BroughtLinks = new Set();

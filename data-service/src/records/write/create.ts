@@ -14,10 +14,10 @@ import type { TableRequest } from "../request.js";
 import type { Versioned } from "../version.js";
 import { allOrNone } from "../whole/all-or-none.js";
 import { answerOf } from "./answer.js";
+import { type NestedWrite, nestedWriteOf } from "./nested-maker.js";
 import type { OnceKey } from "./once.js";
 import { prepareCreate } from "./run-create.js";
-import { type Tree, treeOf } from "./tree-maker.js";
-import { checkTree, makeTrees } from "./write-tree.js";
+import { checkWithNested, makeWithNested } from "./write-nested.js";
 import { writing } from "./writing.js";
 
 export interface Created {
@@ -40,8 +40,10 @@ export interface CreateRequest extends TableRequest {
 /** Creates one record, or all records of a list, or none. @returns them in the asked shape */
 export async function create(given: RecordDeps, request: CreateRequest): Promise<Created> {
   return writing(given, request, async (deps, rights) => {
-    const tree = await treeOf(deps, rights, request);
-    return tree === undefined ? createFlat(deps, rights, request) : createTrees(deps, rights, tree, request);
+    const nested = await nestedWriteOf(deps, rights, request);
+    return nested === undefined
+      ? createFlat(deps, rights, request)
+      : createWithNested(deps, rights, nested, request);
   });
 }
 
@@ -68,26 +70,26 @@ function isOneWrite({ bodies }: BoundCreates): boolean {
 }
 
 /** Creates records and those that they bring along, all or none. */
-async function createTrees(
+async function createWithNested(
   deps: RecordDeps,
   rights: Rights,
-  { maker, table }: Tree,
+  { maker, table }: NestedWrite,
   { body, parameters, key }: CreateRequest,
 ): Promise<Created> {
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
   const ofAll = { count: 0 };
   const bodies = checkBulk(body, (each) => {
-    const tree = requireObject(each);
+    const record = requireObject(each);
     const check = (flat: JsonObject, own: BroughtLinks): void => void alternativesFor(context, flat, own);
-    checkTree(maker, table, tree, check, ofAll);
-    return tree;
+    checkWithNested(maker, table, record, check, ofAll);
+    return record;
   });
   const { ids, isRepeat } = await allOrNone(
     deps,
     { key, table, needsNote: true },
     async () => async (log) => {
-      const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
+      const made = await makeWithNested(maker, table, bodies, log, { pathOf: pathIn(body) });
       return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
     },
   );

@@ -29,11 +29,11 @@ import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import type { UndoLog } from "../whole/undo.js";
 import { answerOf } from "./answer.js";
+import { nestedWriteOf } from "./nested-maker.js";
 import { runUpdate } from "./run-update.js";
 import type { StillMatching } from "./still-matching.js";
-import { treeOf } from "./tree-maker.js";
 import { isVisible, requireChangeable, requireVersion, untilUncontended } from "./write-guard.js";
-import { checkTree, makeForChange } from "./write-tree.js";
+import { checkWithNested, makeForChange } from "./write-nested.js";
 import { writing } from "./writing.js";
 
 export interface UpdateRequest extends RecordRequest {
@@ -71,15 +71,20 @@ export async function update(given: RecordDeps, request: UpdateRequest): Promise
 /** Changes a record with all that its body brings along. */
 async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
   const { body, parameters, expected, stillMatching } = request;
-  const tree = await treeOf(deps, rights, request);
-  if (tree === undefined || !isObject(body)) return updateOne(deps, rights, request);
-  const { maker, table } = tree;
+  const nested = await nestedWriteOf(deps, rights, request);
+  if (nested === undefined || !isObject(body)) return updateOne(deps, rights, request);
+  const { maker, table } = nested;
   const { catalog } = maker;
   // Before the body; `updateOne` asks about the record.
   stillMatching?.({ rights, catalog });
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
   requireOnlyLinks(body, table, catalog);
-  checkTree(maker, table, body, (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks));
+  checkWithNested(
+    maker,
+    table,
+    body,
+    (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks),
+  );
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
@@ -182,13 +187,13 @@ export async function checkUpdate(
   first: () => void,
 ): Promise<void> {
   const rights = await deps.rights(principal);
-  const tree = await treeOf(deps, rights, { table: tableName, body });
+  const nested = await nestedWriteOf(deps, rights, { table: tableName, body });
   await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
     requireOnlyLinks(body, table, catalog);
-    if (tree === undefined || !isObject(body)) alternativesFor(context, body);
-    else checkTree(tree.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
+    if (nested === undefined || !isObject(body)) alternativesFor(context, body);
+    else checkWithNested(nested.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
   });
 }

@@ -18,29 +18,29 @@ import { withoutLink } from "../body/write-plan.js";
 import { findTable } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { prepareCreate } from "./run-create.js";
-import { bringsRecords, type TreeMaker } from "./write-tree.js";
+import { bringsRecords, type NestedMaker } from "./write-nested.js";
 
 /** A request whose bodies bring records along. */
-export interface Tree {
-  readonly maker: TreeMaker;
+export interface NestedWrite {
+  readonly maker: NestedMaker;
   readonly table: Table;
 }
 
 /** @returns undefined where no body brings records along */
-export async function treeOf(
+export async function nestedWriteOf(
   deps: RecordDeps,
   rights: Rights,
   { table: tableName, body }: { readonly table: string; readonly body: Json },
-): Promise<Tree | undefined> {
+): Promise<NestedWrite | undefined> {
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName, rights);
     const bodies = isArray(body) ? body : [body];
     if (!bringsRecords(bodies, table, catalog)) return undefined;
-    return { table, maker: treeMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
+    return { table, maker: nestedMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
   });
 }
 
-function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
+function nestedMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): NestedMaker {
   const contexts = new Map<Table, BodyContext>();
   const contextOf = (table: Table): BodyContext =>
     getOrMake(contexts, table, () =>
@@ -51,7 +51,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
     mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
-    mayNameHanging(table, relation) {
+    mayNameBackLink(table, relation) {
       const { shape, ways } = contextOf(table);
       if (shape.view.shows(table, relation)) return true;
       // A rule that sets the link lets nobody know of it.

@@ -24,8 +24,8 @@ export interface Places {
   readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
-/** What a tree of records is made with; ids are JSON. */
-export interface TreeMaker {
+/** What records with nested ones are made with; ids are JSON. */
+export interface NestedMaker {
   readonly catalog: Catalog;
   /** How deep records may be nested. */
   readonly maxDepth: number;
@@ -37,7 +37,7 @@ export interface TreeMaker {
    * Whether refusals may name the relation by which a new record of the table links to the one around it: the client has
    * not sent its name. @throws AppError 401, 403 where the caller may create nothing there
    */
-  mayNameHanging(table: Table, relation: Relation): boolean;
+  mayNameBackLink(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject, broughtLinks: BroughtLinks): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
@@ -55,8 +55,8 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
  * @param ofAll counts what is inside all bodies of a request, right or not
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
-export function checkTree(
-  maker: TreeMaker,
+export function checkWithNested(
+  maker: NestedMaker,
   table: Table,
   body: JsonObject,
   checkOwn: (body: JsonObject, broughtLinks: BroughtLinks) => void,
@@ -78,7 +78,7 @@ export function checkTree(
       ofAll.count += 1;
       if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
-      if (violations.collect(`${path}: `, () => requireKnownHanging(maker, each)) === undefined) continue;
+      if (violations.collect(`${path}: `, () => requireKnownBackLink(maker, each)) === undefined) continue;
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       // The record around it has no id yet: a stand-in.
       visit(each.target, each.body, inside, (flat, brought) =>
@@ -106,7 +106,7 @@ function tooManyInAll(): AppError {
   );
 }
 
-function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {
+function knownIn(body: JsonObject, table: Table, maker: NestedMaker): readonly Nested[] {
   return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
 }
 
@@ -129,7 +129,7 @@ function comesFirst({ relation }: Nested): boolean {
 }
 
 /** The relation by which a nested record links to the one around it. @returns undefined where it is the other way round */
-function hangingBy(nested: Nested): Relation | undefined {
+function backLinkOf(nested: Nested): Relation | undefined {
   if (comesFirst(nested)) return undefined;
   const owning = owningRelation(nested);
   if (owning === undefined) throw new Error(`nothing stores "${nested.relation.name}"`);
@@ -141,15 +141,15 @@ function hangingBy(nested: Nested): Relation | undefined {
  * refusal is the same.
  * @throws AppError VALIDATION_ERROR
  */
-function requireKnownHanging(maker: TreeMaker, nested: Nested): true {
-  const owning = hangingBy(nested);
-  if (owning === undefined || maker.mayNameHanging(nested.target, owning)) return true;
+function requireKnownBackLink(maker: NestedMaker, nested: Nested): true {
+  const owning = backLinkOf(nested);
+  if (owning === undefined || maker.mayNameBackLink(nested.target, owning)) return true;
   throw new AppError("VALIDATION_ERROR", { message: ["you may not create records here"] });
 }
 
 /** The body of a record that links to the one around it. @throws AppError when it names that link itself */
 function linked(body: JsonObject, nested: Nested, id: Json): JsonObject {
-  const owning = hangingBy(nested);
+  const owning = backLinkOf(nested);
   if (owning === undefined) return body;
   if (body[owning.name] !== undefined) {
     const message = [`${owning.name}: is set by the record around it; leave it out`];
@@ -165,13 +165,13 @@ interface Placed extends Nested {
   /** See Places. */
   readonly later?: Relation | undefined;
   /** Its own link to the record around it, where it has one. */
-  readonly hangsBy?: readonly [name: string] | undefined;
+  readonly backLink?: readonly [name: string] | undefined;
 }
 
 /** A nested record that links to the one around it. @param id of that one */
-function hung<Each extends Placed>(each: Each, id: Json): Each {
-  const owning = hangingBy(each);
-  return { ...each, body: linked(each.body, each, id), hangsBy: owning && [owning.name] };
+function linkedBack<Each extends Placed>(each: Each, id: Json): Each {
+  const owning = backLinkOf(each);
+  return { ...each, body: linked(each.body, each, id), backLink: owning && [owning.name] };
 }
 
 function placed(nested: readonly Nested[], prefix: string): Placed[] {
@@ -182,26 +182,26 @@ function placed(nested: readonly Nested[], prefix: string): Placed[] {
  * Creates records with all that they bring along, level by level.
  * @returns their ids, in the order of the bodies
  */
-export async function makeTrees(
-  maker: TreeMaker,
+export async function makeWithNested(
+  maker: NestedMaker,
   table: Table,
   bodies: readonly JsonObject[],
   log: UndoLog,
   places: Places,
 ): Promise<readonly Json[]> {
-  const trees = bodies.map((body, at) => {
+  const records = bodies.map((body, at) => {
     return { body, nested: placed(knownIn(body, table, maker), places.pathOf(at)) };
   });
-  const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
+  const first = records.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
-  const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
+  const prepared = records.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
   const broughtLinksOf = (at: number): BroughtLinks =>
-    new Set([...namesOf(trees[at]?.nested ?? []), ...(places.broughtLinksOf?.(at) ?? [])]);
+    new Set([...namesOf(records[at]?.nested ?? []), ...(places.broughtLinksOf?.(at) ?? [])]);
   const ids = await maker.make(table, prepared, log, { ...places, broughtLinksOf });
-  const after = trees.flatMap(({ nested }, at) => {
+  const after = records.flatMap(({ nested }, at) => {
     const around = ids[at] ?? null;
     const later = nested.filter((each) => !comesFirst(each));
-    return later.map((each) => hung(each, around));
+    return later.map((each) => linkedBack(each, around));
   });
   await makeNested(maker, after, log);
   return ids;
@@ -209,7 +209,7 @@ export async function makeTrees(
 
 /** Creates nested records, those of one table together, with all that they bring along. @returns their ids */
 async function makeNested(
-  maker: TreeMaker,
+  maker: NestedMaker,
   all: readonly Placed[],
   log: UndoLog,
 ): Promise<ReadonlyMap<Nested, Json>> {
@@ -219,10 +219,10 @@ async function makeNested(
     for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
       const some = ofTarget.slice(at, at + maker.mostAtOnce);
       const bodies = some.map(({ body }) => body);
-      const made = await makeTrees(maker, target, bodies, log, {
+      const made = await makeWithNested(maker, target, bodies, log, {
         pathOf: (index) => some[index]?.prefix ?? "",
         laterOf: (index) => some[index]?.later,
-        broughtLinksOf: (index) => new Set(some[index]?.hangsBy ?? []),
+        broughtLinksOf: (index) => new Set(some[index]?.backLink ?? []),
       });
       for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
     }
@@ -245,7 +245,7 @@ function idsByPath(nested: readonly Nested[], ids: ReadonlyMap<Nested, Json>): R
  * @param id of the record that is changed
  */
 export async function makeForChange(
-  maker: TreeMaker,
+  maker: NestedMaker,
   table: Table,
   body: JsonObject,
   id: Json,
@@ -255,10 +255,10 @@ export async function makeForChange(
   // A one-to-one link can only be set once the former one is let go of, which the change itself does; a required one never
   // is.
   const laterOf = (each: Nested): Relation | undefined => {
-    const owning = hangingBy(each);
+    const owning = backLinkOf(each);
     return each.relation.exclusive && owning?.required !== true ? owning : undefined;
   };
-  const linkedTo = nested.map((each) => ({ ...hung(each, id), later: laterOf(each) }));
+  const linkedTo = nested.map((each) => ({ ...linkedBack(each, id), later: laterOf(each) }));
   const made = await makeNested(maker, linkedTo, log);
   return { change: withIds(body, nested, idsByPath(linkedTo, made)), broughtLinks: namesOf(nested) };
 }
