@@ -33,17 +33,17 @@ export function parseList(given: Parameters): Asked {
 const known = new Remembered<AuthorizedQuery>();
 
 /** What a list reads, by the rights of its caller. @throws AppError 400, 401, 403, 404 */
-export async function listQuery(
+export async function loadListQuery(
   deps: Pick<RecordDeps, "rights" | "catalogs" | "limits">,
   principal: Principal,
   tableName: string,
   parameters: Parameters,
 ): Promise<AuthorizedQuery> {
-  return queryBy(deps, await deps.rights(principal), principal, tableName, parameters);
+  return bindAndAuthorize(deps, await deps.rights(principal), principal, tableName, parameters);
 }
 
-/** The same, by rights that are known already. @throws AppError 400, 401, 403, 404 */
-export function queryBy(
+/** What a list reads, by rights that are known already. @throws AppError 400, 401, 403, 404 */
+export function bindAndAuthorize(
   deps: Pick<RecordDeps, "catalogs" | "limits">,
   rights: Rights,
   principal: Principal,
@@ -54,7 +54,7 @@ export function queryBy(
     const table = readableTable({ rights, catalog }, tableName);
     // A plan reveals tables and rules that others may not know.
     if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
-    return queryIn(deps, { rights, catalog }, table, parameters);
+    return bindListIn(deps, { rights, catalog }, table, parameters);
   });
 }
 
@@ -66,7 +66,7 @@ export function readableTable({ rights, catalog }: Standing, name: string): Tabl
 }
 
 /** @returns what a list of a table reads that the caller may read @throws AppError 400 */
-export function queryIn(
+export function bindListIn(
   { limits }: Pick<RecordDeps, "limits">,
   { rights, catalog }: Standing,
   table: Table,

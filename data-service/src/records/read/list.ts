@@ -14,7 +14,7 @@ import { decidingActions } from "./asked-rows.js";
 import { Effort } from "./effort.js";
 import { explainList } from "./explain.js";
 import { runMeta } from "./list-meta.js";
-import { parseList, queryBy } from "./list-query.js";
+import { bindAndAuthorize, parseList } from "./list-query.js";
 import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
@@ -59,7 +59,7 @@ export async function list(
 ): Promise<ListAnswer> {
   const { parameters, format, explained } = parseList(given);
   const rights = await deps.rights(principal);
-  const query = await queryBy(deps, rights, principal, tableName, parameters);
+  const query = await bindAndAuthorize(deps, rights, principal, tableName, parameters);
   const effort = new Effort(deps.store.timeoutMs, stop);
   if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
   const started = deps.clock.now().getTime();
@@ -92,7 +92,7 @@ async function runList(
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
   const note = (question: Question): void => seen.question(question);
-  const whole = async (
+  const complete = async (
     documents: readonly StoredRecord[],
     within: Pick<RelatedContext, "effort" | "room">,
   ) => {
@@ -102,13 +102,13 @@ async function runList(
   };
   const documents = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort);
   if (documents === undefined) {
-    const run = await streamedRanking(deps, query, ranking, effort);
+    const streamed = await streamedRanking(deps, query, ranking, effort);
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
-    const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
-    const wholeIn = (documents: readonly StoredRecord[], room: Room) => whole(documents, { room });
-    return { records: shaped(lasting(streamOf(deps, query, run)), root, wholeIn, unfolded, done) };
+    const done = (count: number): void => seen.done(() => pipelineOf(query, streamed), count);
+    const completeIn = (documents: readonly StoredRecord[], room: Room) => complete(documents, { room });
+    return { records: shaped(lasting(streamOf(deps, query, streamed)), root, completeIn, unfolded, done) };
   }
-  const rows = await whole(documents, { effort });
+  const rows = await complete(documents, { effort });
   seen.done(() => pipelineOf(query, ranking), documents.length);
   const bytesHeld = (): number => {
     const size = unfoldedSizes(root, rows).reduce((sum, each) => sum + each, 0);

@@ -19,8 +19,8 @@ export type Page = readonly StoredRecord[] | undefined;
 /** The page, however it is ranked; ranked once more where parents that were named for it have gone meanwhile. */
 export async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
   const { query, ranking } = plan;
-  const isShort = (run: Ranking, page: Page) =>
-    page !== undefined && namesParents(run) && page.length < query.root.limit;
+  const isShort = (by: Ranking, page: Page) =>
+    page !== undefined && namesParents(by) && page.length < query.root.limit;
   const first = await readRanked(deps, query, ranking, effort);
   if (!isShort(ranking, first)) return first;
   const next = await rankAfterAll(deps, plan, effort);

@@ -112,13 +112,13 @@ async function relatedOf(
       ? documents.map(() => undefined)
       : await listsOf(deps, child, documents, question, context);
   const shown = [...new Set(lists.flatMap((list) => list ?? []))];
-  const whole = await withEach(deps, child.node, shown, context);
-  const wholeOf = new Map(shown.map((document, at) => [document, whole[at] ?? document]));
+  const complete = await withEach(deps, child.node, shown, context);
+  const completeOf = new Map(shown.map((document, at) => [document, complete[at] ?? document]));
   const alone = documents.filter((_, at) => lists[at] === undefined);
   const joined = await joinedTo(deps, table, child, alone, context);
   return lists.map(
     (list, at) =>
-      list?.map((document) => wholeOf.get(document) ?? document) ?? joined.get(idOf(documents[at])) ?? [],
+      list?.map((document) => completeOf.get(document) ?? document) ?? joined.get(idOf(documents[at])) ?? [],
   );
 }
 

@@ -56,21 +56,21 @@ async function* inParts(
 }
 
 /**
- * @param whole completes some documents with related records that there is room for
+ * @param complete completes some documents with related records that there is room for
  * @param unfolded makes records of them
  * @param tell is told how many there were, if they are read to the end
  */
 export async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
   root: AuthorizedNode,
-  whole: (documents: readonly StoredRecord[], room: Room) => Promise<readonly StoredRecord[]>,
+  complete: (documents: readonly StoredRecord[], room: Room) => Promise<readonly StoredRecord[]>,
   unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
   tell: (count: number) => void,
 ): AsyncGenerator<readonly Json[]> {
   const pace = new Pace(mostRead(root));
-  const wholeInRoom = async (some: readonly StoredRecord[]) => {
+  const completeInRoom = async (some: readonly StoredRecord[]) => {
     const room = pace.roomFor(some.length);
-    const all = await whole(some, room);
+    const all = await complete(some, room);
     pace.learn(some.length, room);
     return all;
   };
@@ -78,7 +78,7 @@ export async function* shaped(
   for await (const documents of source) {
     count += documents.length;
     for (let at = 0, size = pace.next; at < documents.length; at += size, size = pace.next)
-      for await (const some of inRoom(documents.slice(at, at + size), wholeInRoom)) yield* unfolded(some);
+      for await (const some of inRoom(documents.slice(at, at + size), completeInRoom)) yield* unfolded(some);
   }
   tell(count);
 }

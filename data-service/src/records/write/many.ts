@@ -17,7 +17,7 @@ import { isNested, nestedIn } from "../body/nested.js";
 import { checkRemove, remove } from "../delete/remove.js";
 import { findTable, idFrom, parseId, requireSameTable } from "../find-table.js";
 import { list } from "../read/list.js";
-import { listQuery, queryIn, readableTable } from "../read/list-query.js";
+import { bindListIn, loadListQuery, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
 import { type AskedAgain, NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
@@ -179,7 +179,7 @@ async function forEach(
   { atOnce, mostMatched }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
-  const query = await listQuery(deps, principal, table, { ...parameters, fields: "id" });
+  const query = await loadListQuery(deps, principal, table, { ...parameters, fields: "id" });
   requireSaying(query, words);
   // Each record is changed by its id, so that those which none can name are left alone.
   const matching = { ...parameters, fields: "id", named: true } as const;
@@ -222,7 +222,7 @@ function askedAgain(deps: RecordDeps, began: Table, name: string, matching: Para
       requireSameTable(now, began);
       return now;
     },
-    queryIn: (standing, now) => queryIn(deps, standing, now, matching),
+    queryIn: (standing, now) => bindListIn(deps, standing, now, matching),
   };
 }
 
