@@ -19,7 +19,6 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
 import { type RelatedContext, withRelated } from "./related.js";
-import type { Room } from "./room.js";
 import { shaped, streamedRanking, streamOf } from "./stream-page.js";
 import { unfold } from "./unfold.js";
 import { whileAllowed } from "./while-allowed.js";
@@ -87,7 +86,7 @@ async function runList(
   effort: Effort,
   lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
 ): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
-  const { query, rules, ranking } = plan;
+  const { query, rules } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
@@ -100,21 +99,24 @@ async function runList(
     seen.joined(all);
     return all;
   };
-  const documents = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort);
-  if (documents === undefined) {
-    const streamed = await streamedRanking(deps, query, ranking, effort);
-    const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
-    const done = (count: number): void => seen.done(() => pipelineOf(query, streamed), count);
-    const completeIn = (documents: readonly StoredRecord[], room: Room) => complete(documents, { room });
-    return { records: shaped(lasting(streamOf(deps, query, streamed)), root, completeIn, unfolded, done) };
+  const page = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort);
+  if (page !== undefined) {
+    const rows = await complete(page, { effort });
+    seen.done(() => pipelineOf(query, plan.ranking), page.length);
+    return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows) };
   }
-  const rows = await complete(documents, { effort });
-  seen.done(() => pipelineOf(query, ranking), documents.length);
-  const bytesHeld = (): number => {
-    const size = unfoldedSizes(root, rows).reduce((sum, each) => sum + each, 0);
-    return Math.min(size, MOST_HELD);
-  };
-  return { records: unfold(root, rows, shape), bytesHeld };
+  const ranking = await streamedRanking(deps, query, plan.ranking, effort);
+  const records = shaped(lasting(streamOf(deps, query, ranking)), root, {
+    complete: (some, room) => complete(some, { room }),
+    unfold: (some) => unfold(root, some, shape),
+    done: (count) => seen.done(() => pipelineOf(query, ranking), count),
+  });
+  return { records };
+}
+
+function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): number {
+  const size = unfoldedSizes(root, rows).reduce((sum, each) => sum + each, 0);
+  return Math.min(size, MOST_HELD);
 }
 
 async function* only(record: Json): AsyncGenerator<readonly Json[]> {

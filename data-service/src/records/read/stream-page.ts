@@ -55,17 +55,20 @@ async function* inParts(
     yield* inRoom(page.parents.slice(at, at + PARENTS_AT_ONCE), readParents);
 }
 
-/**
- * @param complete completes some documents with related records that there is room for
- * @param unfolded makes records of them
- * @param tell is told how many there were, if they are read to the end
- */
+/** What becomes of the documents of a stream. */
+interface Steps {
+  /** Adds the related records that there is room for to some documents. */
+  readonly complete: (documents: readonly StoredRecord[], room: Room) => Promise<readonly StoredRecord[]>;
+  /** Makes records of them. */
+  readonly unfold: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>;
+  /** Is told how many there were, if they are read to the end. */
+  readonly done: (count: number) => void;
+}
+
 export async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
   root: AuthorizedNode,
-  complete: (documents: readonly StoredRecord[], room: Room) => Promise<readonly StoredRecord[]>,
-  unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
-  tell: (count: number) => void,
+  { complete, unfold, done }: Steps,
 ): AsyncGenerator<readonly Json[]> {
   const pace = new Pace(mostRead(root));
   const completeInRoom = async (some: readonly StoredRecord[]) => {
@@ -78,9 +81,9 @@ export async function* shaped(
   for await (const documents of source) {
     count += documents.length;
     for (let at = 0, size = pace.next; at < documents.length; at += size, size = pace.next)
-      for await (const some of inRoom(documents.slice(at, at + size), completeInRoom)) yield* unfolded(some);
+      for await (const some of inRoom(documents.slice(at, at + size), completeInRoom)) yield* unfold(some);
   }
-  tell(count);
+  done(count);
 }
 
 /** How many related records one record of a list may show that are read apart from it. */
