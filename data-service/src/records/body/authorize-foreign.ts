@@ -76,7 +76,7 @@ async function judgeSet(
 ): Promise<JudgedLinks["judged"]> {
   if (rights.isRoot) return "all";
   // A record that the caller can't see does not exist for them; that is said before anything else.
-  await requireLinked(deps, [{ mustExist: [set] }]);
+  await requireLinked(deps, [[set]]);
   const grants = foreignGrants(rights, catalog, set);
   if (grants.length === 0) throw refusal(set);
   const rows = anyRow(grants);

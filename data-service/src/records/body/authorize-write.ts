@@ -50,14 +50,14 @@ export async function chooseCreates(
       return alternative === undefined || chosen.has(at) ? [] : [{ at, ...alternative }];
     });
     // Before the checks, which would reveal what hidden records hold.
-    const links = records.map((each, at) => asked(chosen.has(at) ? [] : newLinks(each, turn)));
+    const links = records.map((each, at) => (chosen.has(at) ? [] : newLinks(each, turn)));
     await requireLinked(deps, links, options);
     for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
   }
   const refused = [...records.keys()].filter((at) => !chosen.has(at));
   if (refused.length > 0) throw createsFailed(table, refused, options.pathOf ?? alone);
   const plans = records.flatMap((_, at) => chosen.get(at) ?? []);
-  await requireLinked(deps, plans.map(presetLinks).map(asked), options);
+  await requireLinked(deps, plans.map(presetLinks), options);
   return plans;
 }
 
@@ -66,10 +66,6 @@ function newLinks(alternatives: readonly Alternative[], turn: number): readonly 
   const known = alternatives.slice(0, turn).flatMap(({ plan }) => chosenLinks(plan));
   const links = alternatives.slice(turn, turn + 1).flatMap(({ plan }) => chosenLinks(plan));
   return links.filter(({ relation }) => !known.some((each) => each.relation === relation));
-}
-
-function asked(mustExist: readonly AuthorizedLinks[]): Pick<WritePlan, "mustExist"> {
-  return { mustExist };
 }
 
 /** Those of the new records that satisfy their checks. @param times when they are written */
@@ -151,7 +147,7 @@ export async function chooseUpdate(
     matched = true;
     // Before the check, as for new records. Where there is no check, it can reveal nothing.
     const isChecked = check.kind !== "always";
-    if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))], options);
+    if (isChecked) await requireLinked(deps, [chosenLinks(plan)], options);
     const whole = await planWithUnseen(deps, record, plan);
     const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
     if ((await satisfying(deps, table, [result], check)).has(0)) {

@@ -12,7 +12,6 @@ import { isWaiting } from "../delete/delete-effects.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import { alone, MOST_NAMED, type PathOf } from "./violations.js";
-import type { WritePlan } from "./write-plan.js";
 
 /** Options for checking linked records. */
 export interface LinkedOptions {
@@ -28,15 +27,16 @@ export interface LinkedOptions {
 
 /**
  * Every linked record must exist and, before it is linked to, be visible.
+ * @param mustExist the links of each plan
  * @throws AppError VALIDATION_ERROR naming each field with an unknown one
  */
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
-  plans: readonly Pick<WritePlan, "mustExist">[],
+  mustExist: readonly (readonly AuthorizedLinks[])[],
   { pathOf = alone, isComing = () => false, isWritten = false, broughtLinksOf }: LinkedOptions = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
-  for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
+  for (const { relation, target, rows, links } of questionsOf(mustExist, isWritten ? "there" : "visible")) {
     const wanted = links.filter(({ id }) => !isComing(target, id));
     const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
     const seen = matchStages([rows], new Names());
@@ -69,12 +69,12 @@ type Question = Pick<AuthorizedLinks, "relation" | "target"> & {
  * caller may see: what one record may link to says nothing about the others.
  */
 function questionsOf(
-  plans: readonly Pick<WritePlan, "mustExist">[],
+  mustExist: readonly (readonly AuthorizedLinks[])[],
   rule: "visible" | "there",
 ): readonly Question[] {
   const questions: Question[] = [];
-  for (const [at, { mustExist }] of plans.entries()) {
-    for (const { relation, target, ids, [rule]: rows } of mustExist) {
+  for (const [at, sets] of mustExist.entries()) {
+    for (const { relation, target, ids, [rule]: rows } of sets) {
       const isSame = (each: Question) => each.relation === relation && isDeepStrictEqual(each.rows, rows);
       const known = questions.find(isSame);
       const question = known ?? { relation, target, rows, links: [] };

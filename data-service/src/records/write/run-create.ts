@@ -69,7 +69,8 @@ async function runCreate(
   await unlessTakenAlong(deps, { table, ids }, moved, async () => {
     // The delete of a linked record looks for new links once the record has gone (see run-delete). If ours came too late for
     // that, we find here that the record has gone.
-    await requireLinked(deps, plans, { pathOf, isWritten: true });
+    const mustExist = plans.map((plan) => plan.mustExist);
+    await requireLinked(deps, mustExist, { pathOf, isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, linkedTo, foreign)))
       throw new AppError(
         "CONFLICT",

@@ -81,7 +81,7 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   const moved = await linkForeign(deps, table, id, foreign, log);
   const look = async (): Promise<void> => {
     // As in run-create.
-    await requireLinked(deps, [plan], { isWritten: true });
+    await requireLinked(deps, [plan.mustExist], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
   };
   const inRecord = plan.mustExist.filter(liesInRecord);

@@ -122,7 +122,7 @@ async function updateOne(
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
-    await requireLinked(deps, [{ mustExist: judged.unasked }], linked);
+    await requireLinked(deps, [judged.unasked], linked);
     const matching = (await match?.(id)) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
