@@ -1,4 +1,4 @@
-// Finds the table that a path names.
+// What a path names: a table, the id of a record; and the refusals where there is none.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";

@@ -45,7 +45,7 @@ export function movedLinks(body: AuthorizedBody, { deletedAt }: Table, view: Rea
   return { ...body, links };
 }
 
-/** The same links, with the records that they may change: authorize-foreign asks the rules. */
+/** The same links, with the records that they may change: judge-foreign asks the rules. */
 export function withJudged(set: AuthorizedLinks, judged: JudgedLinks["judged"]): JudgedLinks {
   return brand({ ...set, judged });
 }

@@ -1,7 +1,7 @@
 // POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
 import { allOf } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
-import { anyRow, judgeRows, notAllowed } from "../body/authorize-write.js";
+import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { findTable, parseId } from "../find-table.js";
 import { requireRestorable } from "../read/asked-rows.js";

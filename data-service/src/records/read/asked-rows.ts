@@ -9,7 +9,7 @@ import type { Action } from "../../permission/rule.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { conjunction, disjunction } from "../../query/logic.js";
 import { refuse } from "../../query/refuse.js";
-import { anyRow } from "../body/authorize-write.js";
+import { anyRow } from "../body/choose-rule.js";
 
 /** Tells the row rule of the records that are asked for; undefined for that of the living. */
 export type AskedRows = (view: ReadView) => AuthorizedPredicate | undefined;

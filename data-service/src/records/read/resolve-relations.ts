@@ -18,8 +18,8 @@ import {
   isRelational,
 } from "../../query/lower/condition.js";
 import type { Stage } from "../../query/lower/document.js";
+import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/key-question.js";
 import { KeyRoom } from "../../query/plan/key-room.js";
-import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/resolve.js";
 import { MOST_RULE_KEYS } from "../../query/plan/thresholds.js";
 import type { StoredRecord } from "../../query/shape.js";
 

@@ -8,8 +8,6 @@ import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
-import { judgeForeign } from "../body/authorize-foreign.js";
-import { chooseUpdate, judgeRows, notAllowed } from "../body/authorize-write.js";
 import {
   alternativesFor,
   type BodyContext,
@@ -18,6 +16,8 @@ import {
   PLAIN,
   unwritable,
 } from "../body/bind-body.js";
+import { chooseUpdate, judgeRows, notAllowed } from "../body/choose-rule.js";
+import { judgeForeign } from "../body/judge-foreign.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp } from "../body/write-plan.js";

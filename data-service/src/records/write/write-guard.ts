@@ -3,8 +3,8 @@
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { refuseContended, untilStill } from "../../until-still.js";
-import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/authorize-write.js";
 import { type BodyContext, PLAIN } from "../body/bind-body.js";
+import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/choose-rule.js";
 import { decided } from "../delete/await-leaving.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import { type RecordShape, readShaped, recordShape } from "../read/read-one.js";

@@ -16,7 +16,7 @@ import { untilStill } from "../../until-still.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { withJudged } from "./authorize-links.js";
-import { anyRow, unchanged } from "./authorize-write.js";
+import { anyRow, unchanged } from "./choose-rule.js";
 import { formerLinks } from "./former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks } from "./link-set.js";
 import { requireLinked } from "./require-linked.js";

@@ -12,7 +12,7 @@ import { authorizePredicate } from "../authorize-read.js";
 import { viewOf } from "../library-fixture.js";
 import { matchStages } from "../lower/condition.js";
 import { Names } from "../lower/document.js";
-import { answered, keyQuestion } from "./resolve.js";
+import { answered, keyQuestion } from "./key-question.js";
 
 const definitions: TableDefinition[] = [];
 define({ name: "authors", columns: [{ name: "name", type: "string" }] });
