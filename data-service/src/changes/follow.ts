@@ -2,8 +2,8 @@
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
-import { LOOK_AT_CALLER_MS } from "../http/lasting-caller.js";
 import type { Feed } from "../journal/feed.js";
+import { LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";

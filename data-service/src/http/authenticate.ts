@@ -9,6 +9,7 @@ import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import { type ActiveUser, findAnew, type SessionCache } from "../auth/session-cache.js";
+import { LastingCaller } from "../lasting-caller.js";
 import {
   ANONYMOUS,
   mayOnlyRead,
@@ -18,7 +19,6 @@ import {
   type SignedIn,
   sessionOf,
 } from "../principal.js";
-import { LastingCaller } from "./lasting-caller.js";
 
 export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;

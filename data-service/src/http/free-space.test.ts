@@ -4,7 +4,8 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import supertest from "supertest";
-import { requireFreeSpace, spaceCheck } from "./free-space.js";
+import { spaceCheck } from "../space-check.js";
+import { requireFreeSpace } from "./free-space.js";
 
 afterEach(() => void jest.restoreAllMocks());
 

@@ -1,26 +1,10 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
-import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { RequestHandler } from "express";
+import { type Disk, nearlyFull } from "../space-check.js";
 
-export interface FreeSpaceDeps {
-  /** Free bytes of the disk that holds the database. */
-  readonly free: () => Promise<number>;
-  /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and running requests may still need. */
-  readonly reserveBytes: number;
+export interface FreeSpaceDeps extends Disk {
   /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
   readonly largestBodyBytes: number;
-}
-
-/** Returns if there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
-export type RequireSpace = () => Promise<void>;
-
-export function spaceCheck({
-  free,
-  reserveBytes,
-}: Pick<FreeSpaceDeps, "free" | "reserveBytes">): RequireSpace {
-  return async () => {
-    if ((await free()) < reserveBytes) throw nearlyFull();
-  };
 }
 
 /** How long one look at the disk counts. */
@@ -45,11 +29,4 @@ export function requireFreeSpace({ free, reserveBytes, largestBodyBytes }: FreeS
     if (bytes - needed >= reserveBytes) return next();
     throw nearlyFull();
   };
-}
-
-function nearlyFull(): AppError {
-  return unavailable(
-    "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
-    60,
-  );
 }

@@ -1,7 +1,6 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
-import type { RequireSpace } from "../http/free-space.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { UnfinishedStore } from "../mongo/unfinished-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
@@ -9,6 +8,7 @@ import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
+import type { RequireSpace } from "../space-check.js";
 import type { UnderWay } from "../under-way.js";
 import type { AskingCaller, Writes, WritesOf } from "./acting-for.js";
 import type { PlanKind } from "./read/plan-kind.js";

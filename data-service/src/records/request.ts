@@ -1,6 +1,6 @@
 // What a request is about: who asks, for which table, for which of its records, in which shape.
 import type { Catalog } from "../catalog/catalog.js";
-import type { LastingCaller } from "../http/lasting-caller.js";
+import type { LastingCaller } from "../lasting-caller.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";

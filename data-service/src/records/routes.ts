@@ -25,6 +25,7 @@ import {
 } from "../query/parameters.js";
 import { Stop } from "../stop.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
+import { createAsked } from "./create-handler.js";
 import { remove } from "./delete/remove.js";
 import { restore } from "./delete/restore.js";
 import { list } from "./read/list.js";
@@ -32,7 +33,6 @@ import { readOne } from "./read/read-one.js";
 import type { RecordDeps } from "./record-deps.js";
 import type { RecordCall } from "./request.js";
 import { expectedVersions } from "./version.js";
-import { createAsked } from "./write/create-asked.js";
 import { type Many, type ManyRequest, removeMany, updateMany } from "./write/many.js";
 import { refuseOnceKey } from "./write/once.js";
 import { update } from "./write/update.js";

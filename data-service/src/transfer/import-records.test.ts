@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { unavailable } from "@portico/shared/app-error";
 import { readConfig } from "../config.js";
 import { type Deps, makeDeps } from "../deps.js";
-import { LastingCaller } from "../http/lasting-caller.js";
+import { LastingCaller } from "../lasting-caller.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { prepareTables } from "../prepare.js";
 import type { SignedIn } from "../principal.js";

@@ -4,7 +4,7 @@
 // with a problem ends the import: what came before it stays, and the answer says at which line to continue. A dry run reads on
 // to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
-import type { LastingCaller } from "../http/lasting-caller.js";
+import type { LastingCaller } from "../lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { findTable, requireSameTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";

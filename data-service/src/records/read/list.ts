@@ -1,6 +1,6 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { LastingCaller } from "../../http/lasting-caller.js";
+import type { LastingCaller } from "../../lasting-caller.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import { mostRecords } from "../../query/lower/read.js";

@@ -1,7 +1,7 @@
 // An answer that takes long is given only while its caller may read what it began with: sessions end, rules and roles change.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog } from "../../catalog/catalog.js";
-import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../http/lasting-caller.js";
+import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
 import type { Action } from "../../permission/rule.js";
 import type { Principal } from "../../principal.js";

@@ -6,7 +6,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
-import type { LastingCaller } from "../../http/lasting-caller.js";
+import type { LastingCaller } from "../../lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";

@@ -1,7 +1,7 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, and that takes effect within
 // seconds.
 import { endedMeanwhile } from "@portico/shared/bearer-token";
-import type { Requester } from "../principal.js";
+import type { Requester } from "./principal.js";
 
 /** Changed roles and ended sessions take effect everywhere within 5 s (contract, section 3). */
 export const LOOK_AT_CALLER_MS = 3_500;

@@ -1,11 +1,11 @@
 // POST /{table}: what the request says -> create.
 import type { Request } from "express";
-import { callerOf } from "../../http/authenticate.js";
-import { body, searchOf } from "../../http/request-parts.js";
-import { readParameters, SHAPE_PARAMETERS } from "../../query/parameters.js";
-import type { RecordDeps } from "../record-deps.js";
-import { type Created, create } from "./create.js";
-import { onceKey } from "./once.js";
+import { callerOf } from "../http/authenticate.js";
+import { body, searchOf } from "../http/request-parts.js";
+import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
+import type { RecordDeps } from "./record-deps.js";
+import { type Created, create } from "./write/create.js";
+import { onceKey } from "./write/once.js";
 
 /** Makes what a POST of records asks for. */
 export async function createAsked(deps: RecordDeps, request: Request): Promise<Created> {
