@@ -93,12 +93,8 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
   const { isOn } = readCall(searchOf(request), [], ["flat"]);
   const parameters = readParameters(`limit=${MOST_IN_TREE + 1}`, ["limit"]);
-  const { records } = await list(
-    withoutMaxLimit(deps),
-    principalOf(request),
-    deps.fileTables.folders,
-    parameters,
-  );
+  const wanted = { principal: principalOf(request), table: deps.fileTables.folders, parameters };
+  const { records } = await list(withoutMaxLimit(deps), wanted);
   const folders: JsonObject[] = [];
   for await (const some of records) folders.push(...some.filter(isObject));
   if (folders.length > MOST_IN_TREE) throw tooManyFolders(deps.fileTables.folders);

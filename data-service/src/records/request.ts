@@ -8,7 +8,7 @@ import type { Parameters } from "../query/parameters.js";
 /** Who asks, and the table that the path names. */
 export interface TableCall {
   readonly principal: Principal;
-  /** Asked again before a write that had to wait: its caller may have left, or may do less by then. */
+  /** Asked again before a write that had to wait, and while a long answer is given: it may have left, or may do less by then. */
   readonly caller?: Pick<LastingCaller, "now">;
   readonly table: string;
 }

@@ -117,10 +117,8 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   response.once("close", () => {
     if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
   });
-  const { records, meta, file, bytesHeld } = await list(deps, principalOf(request), table, parameters, {
-    stop,
-    caller: callerOf(request),
-  });
+  const wanted = { principal: principalOf(request), caller: callerOf(request), table, parameters };
+  const { records, meta, file, bytesHeld } = await list(deps, wanted, stop);
   if (file === undefined) return respondWithList(response, records, meta, bytesHeld);
   const text = exportText(file.format, file.node, records);
   const named = { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] };

@@ -1,15 +1,13 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { LastingCaller } from "../../lasting-caller.js";
-import type { Principal } from "../../principal.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import { mostRecords } from "../../query/lower/read.js";
-import type { Parameters } from "../../query/parameters.js";
 import { type StoredRecord, shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import type { Stop } from "../../stop.js";
 import type { RecordDeps } from "../record-deps.js";
+import type { TableRequest } from "../request.js";
 import { decidingActions } from "./asked-rows.js";
 import { Effort } from "./effort.js";
 import { explainList } from "./explain.js";
@@ -40,25 +38,16 @@ const STREAM_FROM = 1_000;
 /** What is held of a page at most, whatever it comes out as: a message of the database, and the related records. */
 const MOST_HELD = 48 * 1024 * 1024;
 
-/** Who waits for an answer. */
-interface Asker {
-  /** Is aborted when nobody waits any more. */
-  readonly stop?: Stop;
-  /** For an answer that takes long: the caller is checked again while it is given. */
-  readonly caller?: Pick<LastingCaller, "now">;
-}
-
-/** Answers a list request. Counts are known before the first record is handed over. */
-export async function list(
-  deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
-  given: Parameters,
-  { stop, caller }: Asker = {},
-): Promise<ListAnswer> {
-  const { parameters, format, explained } = parseList(given);
+/**
+ * Answers a list request. Counts are known before the first record is handed over.
+ * @param request its caller, where there is one, is checked again while an answer that takes long is given
+ * @param stop is aborted when nobody waits any more
+ */
+export async function list(deps: RecordDeps, request: TableRequest, stop?: Stop): Promise<ListAnswer> {
+  const { principal, caller, table } = request;
+  const { parameters, format, explained } = parseList(request.parameters);
   const rights = await deps.rights(principal);
-  const query = await bindAndAuthorize(deps, rights, principal, tableName, parameters);
+  const query = await bindAndAuthorize(deps, rights, principal, table, parameters);
   const effort = new Effort(deps.store.timeoutMs, stop);
   if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
   const started = deps.clock.now().getTime();
