@@ -122,8 +122,8 @@ async function relatedOf(
   );
 }
 
-/** A read of related records. */
-interface RelatedRead {
+/** A question for related records. */
+interface RelatedQuestion {
   readonly table: Table;
   readonly pipeline: Stage[];
   /** Reads it when there is little of it. @returns undefined when there is too much to be read at once */
@@ -139,7 +139,7 @@ interface RelatedRead {
 async function readInRoom(
   { store }: RelatedDeps,
   { node }: AuthorizedChild,
-  { table, pipeline, small, relatedIn }: RelatedRead,
+  { table, pipeline, small, relatedIn }: RelatedQuestion,
   { room, effort }: Reading,
 ): Promise<Documents | undefined> {
   let [bytes, records] = [0, 0];
@@ -192,11 +192,11 @@ async function joinedTo(
   const as = childField(child);
   const listsIn = (some: Documents): Documents[] => some.map((document) => listOf(document[as]));
   const small = (limits: ReadLimits) => deps.store.readSmall(table, pipeline, parents.length, limits);
-  const read = { table, pipeline, small, relatedIn: (some: Documents) => listsIn(some).flat() };
-  const documents = await readInRoom(deps, child, read, context);
+  const question = { table, pipeline, small, relatedIn: (some: Documents) => listsIn(some).flat() };
+  const documents = await readInRoom(deps, child, question, context);
   if (documents === undefined) throw new NoRoom();
   const lists = listsIn(documents);
-  note?.({ table, pipeline, answers: lists.flat().length, read: readOf(child), as });
+  note?.({ table, pipeline, answers: lists.flat().length, read: advisedRead(child), as });
   return new Map(documents.map((document, at) => [idOf(document), lists[at] ?? []]));
 }
 
@@ -211,7 +211,7 @@ function listOf(value: unknown): Documents {
 /** By the relation that is shown: a query that is sent again has the same one. */
 const reads = new WeakMap<AuthorizedChild, TableRead>();
 
-function readOf(child: AuthorizedChild): TableRead {
+function advisedRead(child: AuthorizedChild): TableRead {
   return getOrMake(reads, child, () => childRead(child));
 }
 
@@ -239,6 +239,6 @@ async function listsOf(
   if (found === undefined) return parents.map(() => undefined);
   const lists = handOut(child, parents, found, question.most);
   const needs = lists.reduce((sum, list) => sum + (list === undefined ? 0 : node.skip + list.length), 0);
-  note?.({ table, pipeline, answers: found.length, needs, read: readOf(child) });
+  note?.({ table, pipeline, answers: found.length, needs, read: advisedRead(child) });
   return lists;
 }
