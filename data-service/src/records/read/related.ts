@@ -5,6 +5,7 @@ import type { Table } from "../../catalog/catalog.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { ReadLimits, RecordStore } from "../../mongo/record-store.js";
+import { piecesOf } from "../../pieces.js";
 import { childRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedChild, AuthorizedNode, RowRules } from "../../query/ast.js";
@@ -76,8 +77,7 @@ async function withEach(
   const counts = node.counts.filter(({ kind }) => kind === "counted");
   if (children.length + counts.length === 0) return documents;
   const parts: Documents[] = [];
-  for (let at = 0; at < documents.length; at += AT_ONCE) {
-    const some = documents.slice(at, at + AT_ONCE);
+  for (const some of piecesOf(documents, AT_ONCE)) {
     const found = await Promise.all([
       ...children.map(async (child) => ({
         field: childField(child),

@@ -1,6 +1,7 @@
 // Reads and shapes a list that is never held as a whole: some of its records at a time.
 import type { Json } from "@portico/shared/json";
 import type { Stored } from "../../catalog/column-types.js";
+import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
 import { onlyIds } from "../../query/authorize-read.js";
@@ -51,8 +52,7 @@ async function* inParts(
     if (found === undefined) throw new NoRoom();
     return found;
   };
-  for (let at = 0; at < page.parents.length; at += PARENTS_AT_ONCE)
-    yield* inRoom(page.parents.slice(at, at + PARENTS_AT_ONCE), readParents);
+  for (const some of piecesOf(page.parents, PARENTS_AT_ONCE)) yield* inRoom(some, readParents);
 }
 
 /** What becomes of the documents of a stream. */
@@ -65,6 +65,7 @@ interface Steps {
   readonly done: (count: number) => void;
 }
 
+/** Shapes the documents of a stream, as many at a time as there is room for with their related records. */
 export async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
   root: AuthorizedNode,

@@ -8,6 +8,7 @@ import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { LastingCaller } from "../../lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
+import { piecesOf } from "../../pieces.js";
 import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import type { Parameters } from "../../query/parameters.js";
@@ -246,7 +247,7 @@ async function* batches(
       .filter(isObject)
       .map(({ id }) => String(id))
       .filter((id) => idFrom(table, id) !== undefined);
-    for (let at = 0; at < ids.length; at += atOnce) yield ids.slice(at, at + atOnce);
+    yield* piecesOf(ids, atOnce);
   }
 }
 

@@ -4,6 +4,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
+import { piecesOf } from "../../pieces.js";
 import type { BroughtLinks } from "../body/bind-body.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
 import { type PathOf, Violations } from "../body/violations.js";
@@ -216,8 +217,7 @@ async function makeNested(
   const ids = new Map<Nested, Json>();
   for (const target of new Set(all.map((each) => each.target))) {
     const ofTarget = all.filter((each) => each.target === target);
-    for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
-      const some = ofTarget.slice(at, at + maker.mostAtOnce);
+    for (const some of piecesOf(ofTarget, maker.mostAtOnce)) {
       const bodies = some.map(({ body }) => body);
       const made = await makeWithNested(maker, target, bodies, log, {
         pathOf: (index) => some[index]?.prefix ?? "",
