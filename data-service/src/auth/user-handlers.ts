@@ -5,7 +5,7 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idsOf, idText } from "../catalog/record-ids.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
@@ -61,7 +61,7 @@ async function updateUser(deps: Deps, table: string, request: Request, response:
   const [id, expected] = [String(request.params.id), expectedVersions(request.get("If-Match"))];
   const caller = callerOf(request);
   const asked = { principal: caller.principal, caller, table, id };
-  const wanted = { ...asked, parameters, body: body(request), expected };
+  const wanted = { ...asked, parameters, body: bodyOrNull(request), expected };
   const user = await update(deps, { ...wanted, compared: COMPARED });
   const by = actorOf(request);
   const events = (user.change === undefined ? [] : accountEvents(user.change)).map(({ event, details }) => ({

@@ -10,8 +10,8 @@ export function searchOf(request: Request): string {
   return at < 0 ? "" : request.originalUrl.slice(at + 1);
 }
 
-/** A missing body is not an object; the check will say so. */
-export function body(request: Request): Json {
+/** The body; null where there is none, which the check of the body refuses as no object. */
+export function bodyOrNull(request: Request): Json {
   return bodyOf(request) ?? null;
 }
 

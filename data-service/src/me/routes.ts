@@ -7,7 +7,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { callerOf, sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, searchOf } from "../http/request-parts.js";
 import { respond, respondWithRecord } from "../http/respond.js";
 import type { SignedIn } from "../principal.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
@@ -53,7 +53,8 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
       const expected = expectedVersions(request.get("If-Match"));
       const requestDeps = loggingFor(deps, request);
       const me = { principal, caller: callerOf(request) };
-      const change = () => updateMe(requestDeps, me, users, body(request), auditFacts(request), expected);
+      const change = () =>
+        updateMe(requestDeps, me, users, bodyOrNull(request), auditFacts(request), expected);
       await deps.gate.run(change);
       respondWithRecord(response, 200, await readChanged(requestDeps, request, principal));
     })

@@ -37,11 +37,11 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
   const locks = db.collection<LockDocument>("_tree_lock");
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();
-    const until = new Date(now.getTime() + LOCK_LEASE_MS);
+    const leaseUntil = new Date(now.getTime() + LOCK_LEASE_MS);
     try {
       await locks.updateOne(
         { _id: name, until: { $lte: now } },
-        { $set: { holder, until } },
+        { $set: { holder, until: leaseUntil } },
         { upsert: true },
       );
       return true;
@@ -52,8 +52,8 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
     }
   };
   const renew = (holder: string): void => {
-    const until = new Date(clock.now().getTime() + LOCK_LEASE_MS);
-    locks.updateOne({ _id: name, holder }, { $set: { until } }).catch(() => undefined);
+    const leaseUntil = new Date(clock.now().getTime() + LOCK_LEASE_MS);
+    locks.updateOne({ _id: name, holder }, { $set: { until: leaseUntil } }).catch(() => undefined);
   };
   const tooLate = () => {
     throw unavailable(refusal, 2);

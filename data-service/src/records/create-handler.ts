@@ -1,7 +1,7 @@
 // POST /{table}: what the request says -> create.
 import type { Request } from "express";
 import { callerOf } from "../http/authenticate.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, searchOf } from "../http/request-parts.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import type { RecordDeps } from "./record-deps.js";
 import { type Created, create } from "./write/create.js";
@@ -13,7 +13,7 @@ export async function createAsked(deps: RecordDeps, request: Request): Promise<C
   const [caller, search] = [callerOf(request), searchOf(request)];
   const { principal } = caller;
   const parameters = readParameters(search, SHAPE_PARAMETERS);
-  const asked = [table, search, body(request)];
+  const asked = [table, search, bodyOrNull(request)];
   const key = onceKey(request.get("Idempotency-Key"), principal, asked, deps.once.digest);
-  return create(deps, { principal, caller, table, parameters, body: body(request), key });
+  return create(deps, { principal, caller, table, parameters, body: bodyOrNull(request), key });
 }

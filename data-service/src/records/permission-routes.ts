@@ -3,7 +3,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
-import { body, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { overviewOf } from "../permission/overview.js";
 import { tablesFor } from "../permission/visible-tables.js";
@@ -34,7 +34,7 @@ export function permissionRoutes(
       refuseOnceKey(request.get("Idempotency-Key"));
       readParameters(searchOf(request), []);
       requireRoot(principalOf(request), "Explaining permissions is for root admins.");
-      respond(response, 200, [await explainPermission(deps, body(request))]);
+      respond(response, 200, [await explainPermission(deps, bodyOrNull(request))]);
     })
     .all(onlyMethods("POST"));
   return router;

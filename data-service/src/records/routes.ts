@@ -6,7 +6,7 @@ import { type Request, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, requireNoBody, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, requireNoBody, searchOf } from "../http/request-parts.js";
 import {
   respond,
   respondCreated,
@@ -57,11 +57,11 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     PATCH: async (request, response) => {
       const { parameters, isOn } = readCall(searchOf(request), ["filter"], ["dryRun"]);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
-      respondWithMany(response, await updateMany(loggingFor(deps, request), wanted, body(request)));
+      respondWithMany(response, await updateMany(loggingFor(deps, request), wanted, bodyOrNull(request)));
     },
     DELETE: async (request, response) => {
-      const own = ["dryRun", "permanent"] as const;
-      const { parameters, isOn } = readCall(searchOf(request), ["filter", "deleted"], own);
+      const switches = ["dryRun", "permanent"] as const;
+      const { parameters, isOn } = readCall(searchOf(request), ["filter", "deleted"], switches);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
       const requestDeps = loggingFor(deps, request);
       const removed = await removeMany(requestDeps, wanted, isOn("permanent"), removeOf(request));
@@ -76,7 +76,7 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     PATCH: async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
       const expected = expectedVersions(request.get("If-Match"));
-      const wanted = { ...recordOf(request), parameters, body: body(request), expected };
+      const wanted = { ...recordOf(request), parameters, body: bodyOrNull(request), expected };
       respondWithRecord(response, 200, await update(loggingFor(deps, request), wanted));
     },
     DELETE: async (request, response) => {
@@ -111,7 +111,8 @@ function recordOf(request: Request): RecordCall {
 
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
   if (from === "body") refuseInAddress(searchOf(request));
-  const parameters = from === "body" ? parametersOfBody(body(request)) : readParameters(searchOf(request));
+  const parameters =
+    from === "body" ? parametersOfBody(bodyOrNull(request)) : readParameters(searchOf(request));
   const table = String(request.params.table);
   const stop = new Stop();
   response.once("close", () => {

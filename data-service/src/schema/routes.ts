@@ -10,7 +10,7 @@ import { systemTableNames } from "../catalog/system-tables.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
-import { body, requireNoBody, searchOf } from "../http/request-parts.js";
+import { bodyOrNull, requireNoBody, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import type { OwnHandlers } from "../http/table-handlers.js";
 import type { Action } from "../permission/rule.js";
@@ -53,7 +53,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
             // The others before it may have taken long.
             await callerOf(request).now();
             await wish(deps, request, "create", []);
-            return makeTable(askingFor(requestDeps, request), body(request));
+            return makeTable(askingFor(requestDeps, request), bodyOrNull(request));
           });
           await deletesEnded(requestDeps, id);
           const made = await readEach(deps, shape, [parseId(table, id)]);
@@ -68,7 +68,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           const expected = expectedVersions(request.get("If-Match"));
           const requestDeps = loggingFor(deps, request);
           const change = (id: string, confirmed?: string) =>
-            changeTable(askingFor(requestDeps, request), id, body(request), confirmed, expected);
+            changeTable(askingFor(requestDeps, request), id, bodyOrNull(request), confirmed, expected);
           await answerChange(requestDeps, request, response, ["confirm"], change);
         },
         DELETE: async (request, response) => {

@@ -55,7 +55,7 @@ export async function examine(
 /** Whatever can be read of such a row is checked on its own: rules, links and uniques could depend on the rest. */
 async function examineUnread(deps: RecordDeps, target: Target, rows: readonly Row[]): Promise<Rejected[]> {
   const partly = rows.filter(({ body }) => body !== undefined);
-  const refusal = partly.length > 0 && (await orRefusal(checkBatch(deps, target, partly.map(bodyOf))));
+  const refusal = partly.length > 0 && (await orRefusal(checkBatch(deps, target, partly.map(bodyOfRow))));
   const found = refusal instanceof AppError ? byPosition(refusal) : undefined;
   return rows.map((row) => {
     const { line, problems, unread = [] } = row;
@@ -97,7 +97,7 @@ async function idsOf(
   return deps.catalogs.decide((catalog) => {
     const { type } = findTable(catalog, table).idColumn;
     return rows.flatMap((row) => {
-      const body = bodyOf(row);
+      const body = bodyOfRow(row);
       const id = isObject(body) ? COLUMN_TYPES[type].parse(body.id ?? null, []) : undefined;
       return id === undefined ? [] : [[idKey(id), row.line] as const];
     });
@@ -115,7 +115,7 @@ async function judgeAll(
   const open: (readonly Row[])[] = [rows];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (part.length === 0) continue;
-    const outcome = await orRefusal(tryBatch(deps, target, part.map(bodyOf), isComing));
+    const outcome = await orRefusal(tryBatch(deps, target, part.map(bodyOfRow), isComing));
     if (outcome instanceof AppError) open.push(...assign(outcome, part, judged));
     else {
       judged.of = outcome;
@@ -155,7 +155,7 @@ async function orRefusal<Result>(work: Promise<Result>): Promise<Result | AppErr
   }
 }
 
-export function bodyOf({ body }: Row): Json {
+export function bodyOfRow({ body }: Row): Json {
   return body ?? null;
 }
 

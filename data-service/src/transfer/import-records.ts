@@ -10,7 +10,7 @@ import { findTable, requireSameTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
 import { bindHeader } from "./bind-header.js";
-import { bodyOf, examine, isAboutRecords, messagesOf, type Rejected, type Target } from "./examine.js";
+import { bodyOfRow, examine, isAboutRecords, messagesOf, type Rejected, type Target } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
@@ -161,7 +161,7 @@ function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
 
 /** It brings no other records, whose insert might be the one that was refused. */
 function isFlat(row: Row): boolean {
-  return Object.values(bodyOf(row) ?? {}).every((value) => typeof value !== "object" || value === null);
+  return Object.values(bodyOfRow(row) ?? {}).every((value) => typeof value !== "object" || value === null);
 }
 
 /** @returns why the batch was refused @throws what is not about its records */
@@ -171,7 +171,7 @@ async function writeBatch(
   batch: readonly Row[],
 ): Promise<AppError | undefined> {
   try {
-    await createBatch(deps, target, batch.map(bodyOf));
+    await createBatch(deps, target, batch.map(bodyOfRow));
     return undefined;
   } catch (error) {
     if (isAboutRecords(error)) return error;

@@ -254,12 +254,12 @@ async function* batches(
 /** @throws AppError 400 when there are more than `most` */
 async function allOf(batches: AsyncIterable<string[]>, most: number): Promise<string[][]> {
   const all: string[][] = [];
-  let count = 0;
+  let matched = 0;
   for await (const ids of batches) {
     all.push(ids);
-    count += ids.length;
+    matched += ids.length;
   }
-  if (count <= most) return all;
+  if (matched <= most) return all;
   throw new AppError(
     "BAD_REQUEST",
     `filter: matches more than ${most} records, the most that a body with new records of the same table may change`,

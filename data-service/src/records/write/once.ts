@@ -190,8 +190,9 @@ async function tryToBegin(
   const { store, clock } = deps;
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
-  const until = new Date(now.getTime() + KEPT_MS);
-  const entry = { ...key, owner, leaseUntil, until, expiresAt: new Date(now.getTime() + GOES_AFTER_MS) };
+  const keptUntil = new Date(now.getTime() + KEPT_MS);
+  const expiresAt = new Date(now.getTime() + GOES_AFTER_MS);
+  const entry = { ...key, owner, leaseUntil, until: keptUntil, expiresAt };
   if (await store.insert(entry)) return { entry, isTakenOver: false };
   const found = await store.find(key.id);
   if (found !== undefined && (found.until ?? found.expiresAt) > now) {
