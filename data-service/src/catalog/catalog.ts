@@ -138,7 +138,7 @@ export interface Table {
   readonly relations: ReadonlyMap<string, Relation>;
   /** Names of columns and to-one relations that are unique together. */
   readonly uniques: readonly (readonly string[])[];
-  /** The same, but null counts as a value: among records without a parent, too, only one may have a given name. */
+  /** Like `uniques`, but null counts as a value: among records without a parent, too, only one may have a given name. */
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names, `-` first for descending. */
   readonly indexes: readonly (readonly string[])[];
@@ -228,7 +228,7 @@ export function fieldNamed({ columns, relations }: Table, name: string): string 
   return columns.get(name)?.field ?? relations.get(name)?.link.field;
 }
 
-/** The same for a member that is known to exist. @throws Error */
+/** Like `fieldNamed`, for a member that is known to exist. @throws Error */
 export function requireField(table: Table, name: string): string {
   const field = fieldNamed(table, name);
   if (field === undefined) throw new Error(`table "${table.name}" has no member "${name}"`);

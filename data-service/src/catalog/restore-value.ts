@@ -73,7 +73,7 @@ function convert(json: Json, from: Column, to: Column): Stored | undefined {
 }
 
 /**
- * The same for links.
+ * Like `restorer`, for a link or a list of links.
  * @param isList whether the former field holds a list
  * @param lost links in the former field whose records are gone, which is why they are missing in the later field; nobody
  * removed them on purpose

@@ -41,7 +41,7 @@ export function memberSchema({ type, values }: Pick<Column, "type" | "values">):
   return type === "enumList" ? { type: "array", items: member } : member;
 }
 
-/** The same, or null. A schema without a type allows null already. */
+/** What the schema allows, or null. A schema without a type allows null already. */
 export function nullable(schema: Part): Part {
   if (typeof schema.type !== "string") return schema;
   const { enum: members } = schema;

@@ -139,7 +139,7 @@ export class CountStore {
     for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: asStored(_id) });
   }
 
-  /** The same if nobody else changes children: one pass over them, and all numbers at once. */
+  /** Like `countAll`, if nobody else changes children: one pass over them, and all numbers at once. */
   async countAllAlone(counter: Counter): Promise<void> {
     const { collection, field } = counter.children;
     const numbers = this.#db

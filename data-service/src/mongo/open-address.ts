@@ -48,7 +48,7 @@ export interface SharedAddress extends OpenAddress {
 }
 
 /**
- * The same for those who only read: if a service of this user has an embedded database open, it is read through that. Whatever
+ * Opens an address only to read: if a service of this user has an embedded database open, it is read through that. Whatever
  * an opening fails by, a full disk for one, is then no problem of those who only read. But it is tried first: the note in a
  * copy of the folder leads to the original.
  * @throws ConfigError as `openAddress` does

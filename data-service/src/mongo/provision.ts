@@ -26,7 +26,7 @@ export async function provisionNumber(db: Db, parents: IndexedTable, index: Inde
 }
 
 /**
- * The same for a table that is being made, whose name nobody else can take meanwhile. An earlier one of this name that was
+ * Provisions a table that is being made, whose name nobody else can take meanwhile. An earlier one of this name that was
  * given up, or one that showed the same documents and was deleted, may have left indexes behind that would make records unique
  * that need not be. Should the deleted one come back, it makes its own anew.
  */

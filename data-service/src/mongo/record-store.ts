@@ -157,7 +157,10 @@ export class RecordStore {
     );
   }
 
-  /** The same. @returns undefined when they may have more than 16 MB: nobody should hold them all */
+  /**
+   * Like `byIds`.
+   * @returns undefined when the documents may have more than 16 MB together: nobody should hold them all
+   */
   async smallByIds(
     table: Table,
     ids: readonly Stored[],
@@ -295,7 +298,7 @@ export class RecordStore {
   }
 
   /**
-   * The same.
+   * Changes the document that `which` selects, and returns it.
    * @param fields what to return of the document; all of it, if omitted
    * @returns the document after the change, or undefined when none was selected
    */

@@ -60,7 +60,7 @@ export interface Compiled {
   readonly because?: string;
 }
 
-/** The same for a stored rule, whose table may have changed since: one that no longer fits grants nothing. */
+/** Compiles a stored rule, whose table may have changed since: one that no longer fits grants nothing. */
 export function compileStored(rule: Rule, table: Table, context: RuleContext): Compiled {
   try {
     return { grants: [compileRule(rule, table, context)] };

@@ -159,7 +159,7 @@ interface ReadNode<P, C> {
   readonly table: Table;
   readonly columns: readonly Column[];
   readonly children: readonly C[];
-  /** Numbers of related records; see `rules` for whose they are. */
+  /** Numbers of related records; `AuthorizedQuery.rules` says which of these count. */
   readonly counts: readonly CountNode[];
   readonly filter: P;
   readonly sort: readonly SortKey[];
@@ -178,7 +178,7 @@ interface Child<N> {
 export interface BoundNode extends ReadNode<Predicate, BoundChild> {}
 export interface BoundChild extends Child<BoundNode> {}
 
-/** The same with the caller's rights in place, which all of its children have as well. */
+/** A node with the caller's rights in place, which all of its children have as well. */
 export interface AuthorizedNode extends ReadNode<AuthorizedPredicate, AuthorizedChild>, Authorized {
   readonly rule: AuthorizedPredicate;
   /** Members that not every row shows. */

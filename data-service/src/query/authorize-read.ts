@@ -38,7 +38,7 @@ export function authorizeRead(
 }
 
 /**
- * The same for the shape of one record.
+ * Puts the caller's row rules into a node and all of its children.
  * @param linked the state of related records where the record itself holds the link. Where they hold it, only living ones
  * count: besides the one record of a one-to-one relation, any number of deleted ones may link to the same record.
  */
@@ -64,7 +64,7 @@ export function authorizeNode(
   });
 }
 
-/** The same for a predicate. */
+/** Puts the row rule of the other end into every relation of a predicate. */
 export function authorizePredicate(predicate: Predicate, view: ReadView): AuthorizedPredicate {
   switch (predicate.kind) {
     case "and":
@@ -120,7 +120,7 @@ export function withNarrowing(
   return withRoot(query, brand({ ...root, rule: conjunction([...narrowing, root.rule]) }));
 }
 
-/** The same query, with such conditions before the row rules of tables through which it goes. */
+/** The query, with conditions as in `withNarrowing` before the row rules of tables through which it goes. */
 export function withNarrowedRules(
   query: AuthorizedQuery,
   narrowing: ReadonlyMap<Table, readonly AuthorizedPredicate[]>,
@@ -130,7 +130,7 @@ export function withNarrowedRules(
   return brand({ ...query, rules: brand(narrowed) });
 }
 
-/** The same relation, with such conditions before the row rule of its records. */
+/** The relation, with conditions as in `withNarrowing` before the row rule of its records. */
 export function withNarrowVisible(
   related: AuthorizedRelated,
   narrowing: readonly AuthorizedPredicate[],

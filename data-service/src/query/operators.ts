@@ -245,7 +245,7 @@ export function bindOperator(column: Column, name: string, operand: Json, path: 
 }
 
 /**
- * The same for a list in which null stands for each variable without a value.
+ * Binds an operator whose operand is a list in which null stands for each variable without a value.
  * @throws AppError 400
  */
 export function bindPartly(column: Column, name: string, members: readonly Json[], path: Path): Predicate {

@@ -8,7 +8,7 @@ import type { TableCall } from "./request.js";
 /** All writes of records that may change links, or that others may follow, go through these. */
 export interface Writes {
   readonly writes: CountedWrites;
-  /** The same for requests that write more than once under a note, whose last write waits for the disk. */
+  /** Writes of requests that write more than once under a note, whose last write waits for the disk. */
   readonly writesUnderNote: CountedWrites;
 }
 

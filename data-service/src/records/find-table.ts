@@ -49,7 +49,7 @@ export function parseId(table: Table, text: string): Stored {
   return id;
 }
 
-/** The same; undefined for a text that can't be an id. */
+/** The id that a path names, by the table's id type. @returns undefined for a text that can't be an id */
 export function idFrom({ idColumn }: Table, text: string): Stored | undefined {
   const row = COLUMN_TYPES[idColumn.type];
   const json = row.fromText(text);

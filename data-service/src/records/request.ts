@@ -13,7 +13,7 @@ export interface TableCall {
   readonly table: string;
 }
 
-/** The same with the id that the path names. */
+/** Who asks, and the record that the path names. */
 export interface RecordCall extends TableCall {
   readonly id: string;
 }

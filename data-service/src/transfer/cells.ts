@@ -47,7 +47,7 @@ export function columnValue({ type }: Column, cell: Cell): JsonRead {
   return value(COLUMN_TYPES[type].fromText(text) ?? given);
 }
 
-/** The same for a relation: the id of a to-one relation, a JSON list for a to-many one. */
+/** The JSON that a cell of a relation stands for: the id of a to-one relation, a JSON list for a to-many one. */
 export function relationValue({ many }: Relation, target: Table, cell: Cell): JsonRead {
   if (cell === null) return value(many ? [] : null);
   return many ? readJson(cell) : columnValue(target.idColumn, cell);

@@ -39,8 +39,8 @@ export function matchStages(predicates: readonly AuthorizedPredicate[], names: N
 }
 
 /**
- * The same in two parts, because a sort that needs no join belongs between them: everything that reads only the document,
- * and everything that needs joins.
+ * Like `matchStages` in two parts, because a sort that needs no join belongs between them: everything that reads only the
+ * document, and everything that needs joins.
  */
 export function splitMatch(
   predicates: readonly AuthorizedPredicate[],

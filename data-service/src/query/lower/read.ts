@@ -63,7 +63,7 @@ export type Ranking =
   | { readonly kind: "none" }
   /** All of them are grouped once. */
   | { readonly kind: "all" }
-  /** The same, for the only parents that can be on the page. */
+  /** They are grouped once, for the only parents that can be on the page. */
   | { readonly kind: "among"; readonly parents: readonly Stored[] }
   | PageOfParents;
 
@@ -232,7 +232,7 @@ export function isJoined(child: AuthorizedChild, together = false): boolean {
   return !isKeyOnly(child) && !(together && isTogether(child));
 }
 
-/** The same for a number of related records, which can always be asked for many parents together. */
+/** Is a number of related records joined? It can always be asked for many parents together. */
 export function isCountJoined({ kind }: CountNode, together = false): boolean {
   return kind === "counted" && !together;
 }

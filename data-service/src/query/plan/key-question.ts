@@ -20,7 +20,7 @@ export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKe
   return [...eachKey(predicate, wanted), { $limit: maxKeys + 1 }, { $project: only }];
 }
 
-/** The same question without repetitions, with the keys in `_id`: it reads everything that matches before it answers. */
+/** Like `keyQuestion`, without repetitions and with the keys in `_id`: it reads everything that matches before it answers. */
 export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
   return [
     ...eachKey(predicate, wanted),

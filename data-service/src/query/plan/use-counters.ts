@@ -16,7 +16,7 @@ export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
   return withRoot(query, useCountersIn(query.root, query.rules));
 }
 
-/** The same for the shape of one record. */
+/** The shape of one record, using counters wherever `useCounters` does. */
 export function useCountersIn(node: AuthorizedNode, rules: RowRules): AuthorizedNode {
   return withParts(node, {
     filter: inPredicate(node.filter, rules),

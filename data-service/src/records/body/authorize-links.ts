@@ -31,7 +31,7 @@ export function authorizeLinks(
 }
 
 /**
- * The same for a record that root moves here from elsewhere: what it links to may be deleted, as it was there. Only what a
+ * The links of a record that root moves here from elsewhere: what it links to may be deleted, as it was there. Only what a
  * living record can't do without has to live.
  */
 export function movedLinks(body: AuthorizedBody, { deletedAt }: Table, view: ReadView): AuthorizedBody {
@@ -45,7 +45,7 @@ export function movedLinks(body: AuthorizedBody, { deletedAt }: Table, view: Rea
   return { ...body, links };
 }
 
-/** The same links, with the records that they may change: judge-foreign asks the rules. */
+/** Links with the records that they may change: judge-foreign asks the rules. */
 export function withJudged(set: AuthorizedLinks, judged: JudgedLinks["judged"]): JudgedLinks {
   return brand({ ...set, judged });
 }

@@ -213,7 +213,7 @@ function checkFailedText(table: Table, action: string): string {
   return `No rule lets you ${action} a "${table.name}" record with these values.`;
 }
 
-/** The same for new records; of several in a request it says which. */
+/** The refusal of new records that no check lets pass; of several in a request it says which. */
 function createsFailed(table: Table, positions: readonly number[], pathOf: PathOf): AppError {
   const text = checkFailedText(table, "create");
   const places = positions.slice(0, MOST_NAMED).map(pathOf);

@@ -35,7 +35,7 @@ export interface WholePlan {
   readonly condition: Document;
 }
 
-/** The same for lists of links in the record itself: a plan that keeps the links in them that its caller can't see. */
+/** The plan, keeping the links in the record's own lists that its caller can't see. */
 export async function withUnseen(
   deps: Pick<RecordDeps, "store">,
   table: Table,
@@ -49,7 +49,7 @@ export async function withUnseen(
   return planWithUnseen(deps, before, plan);
 }
 
-/** The same for a record that has been read: what is judged is what will be written. */
+/** Like `withUnseen`, for a record that has been read: what is judged is what will be written. */
 export async function planWithUnseen(
   deps: Pick<RecordDeps, "store">,
   before: StoredRecord | undefined,

@@ -25,7 +25,7 @@ declare class Permitted {
 
 export type { Permitted };
 
-/** The same, with what the caller may see at the other end. */
+/** Links with what the caller may see at the other end. */
 export interface AuthorizedLinks extends LinkSet, Permitted {
   /** Only these records can be linked to: what the caller may not see is not there. */
   readonly visible: AuthorizedPredicate;
@@ -33,7 +33,7 @@ export interface AuthorizedLinks extends LinkSet, Permitted {
   readonly isPreset?: boolean;
 }
 
-/** The same, with the records of another table in which the caller may change such links. */
+/** Links with the records of another table in which the caller may change them. */
 export interface JudgedLinks extends AuthorizedLinks {
   /** As the rules saw them; "all" where every record may be changed, whatever becomes of it meanwhile. */
   readonly judged: JudgedRecords | "all";

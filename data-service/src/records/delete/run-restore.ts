@@ -103,7 +103,7 @@ async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<voi
   if (!(await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } }))) throw deletedAgain(table);
 }
 
-/** The same check, before any record forgets the act. */
+/** Checks what `end` does, before any record forgets the act. @throws AppError 409 */
 async function requireFree({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
   if ((await store.existing(table, [id], [{ $match: freeIn(table) }])).size === 0) throw deletedAgain(table);
 }

@@ -47,7 +47,7 @@ export function requireKept(table: Table, parameter: string): void {
   throw refuse(parameter, `does not apply: "${table.name}" keeps no deleted records (softDelete)`);
 }
 
-/** The same for the address that restores a record. @throws AppError 404 */
+/** For the address that restores a record. @throws AppError 404 for a table whose deleted records are gone */
 export function requireRestorable(table: Table): void {
   if (table.deletedAt !== undefined) return;
   const remedy = `set "softDelete": true in its definition`;

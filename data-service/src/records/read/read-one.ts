@@ -55,7 +55,7 @@ interface Allowed {
   readonly rows?: AskedRows;
 }
 
-/** The same with rights that the calling code chooses. @param allow refuses by throwing, or returns the rights */
+/** Reads a record with rights that the calling code chooses. @param allow refuses by throwing, or returns the rights */
 export async function readOneAs(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => ReadPolicies,
@@ -112,7 +112,7 @@ export async function readShaped(
   return (await readEach(deps, shape, ids)).flatMap((record) => (record === undefined ? [] : [record.json]));
 }
 
-/** The same, with undefined in the place of each that the caller may not see. */
+/** Like `readShaped`, with undefined in the place of each that the caller may not see. */
 export async function readEach(
   deps: RecordDeps,
   shape: RecordShape,
@@ -121,7 +121,7 @@ export async function readEach(
   return eachOf(deps, shape, ids, await documentsOf(deps, shape, ids));
 }
 
-/** The same of records that have no more than so many bytes, with all they show. @throws NoRoom when they have more */
+/** Like `readEach`, for records with at most so many bytes, with all they show. @throws NoRoom when they have more */
 export async function readSmall(
   deps: RecordDeps,
   shape: RecordShape,

@@ -13,7 +13,7 @@ export async function areKept(
   return tables.size > 0;
 }
 
-/** The same of the tables that a request has written to. */
+/** Are all tables that a request has written to deleted, and kept so that they may come back? */
 export function stepsAreKept(
   deps: Parameters<typeof areKept>[0],
   catalog: Catalog,

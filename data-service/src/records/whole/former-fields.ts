@@ -23,7 +23,7 @@ export function undoProjection(fields: readonly string[]): Document {
   );
 }
 
-/** The same to take a change back. */
+/** What is to be read of a record to take a change back, as a projection. */
 export function undoProjectionOf({ set, unset, links = {} }: ChangedStep): Document {
   return undoProjection([...Object.keys(set), ...unset, ...Object.keys(links)]);
 }

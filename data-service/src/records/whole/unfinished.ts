@@ -52,7 +52,7 @@ export class Unfinished {
     this.#unheard = unheard;
   }
 
-  /** The same for one request, which has a logger of its own. */
+  /** For one request, which has a logger of its own: the notes are the same. */
   loggingTo(logger: Logger): Unfinished {
     return new Unfinished({ ...this.#deps, logger }, this.#underWay, this.#unheard);
   }

@@ -80,7 +80,7 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   const itself = { table, ids: [id] };
   const moved = await linkForeign(deps, table, id, foreign, log);
   const look = async (): Promise<void> => {
-    // As in run-create.
+    // A delete may have taken one of them between the check and the write (see runCreate).
     await requireLinked(deps, [plan.mustExist], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
   };
