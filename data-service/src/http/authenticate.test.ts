@@ -15,8 +15,8 @@ import { makeRefreshTokens } from "../auth/refresh-token.js";
 import { authRoutes } from "../auth/routes.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
 import { type ActiveUser, makeSessionCache } from "../auth/session-cache.js";
+import { LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import { authenticate, currentPrincipal, identify, principalOf } from "./authenticate.js";
-import { LOOK_AT_CALLER_MS } from "./lasting-caller.js";
 
 const clock = { now: () => new Date() };
 const hasher = makePasswordHasher();
