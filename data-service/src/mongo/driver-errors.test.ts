@@ -114,6 +114,21 @@ describe("other failures", () => {
     expect(told(error)).toMatchObject({ code: "SERVICE_UNAVAILABLE", message });
   });
 
+  it("of the pool say nothing of what several commands of one write have done before", () => {
+    const full = Object.defineProperty(new MongoError("x"), "name", { value: "MongoWaitQueueTimeoutError" });
+    const counts = { insertedCount: 0, matchedCount: 0, upsertedCount: 0, deletedCount: 0 };
+    const after = (inserted: number) =>
+      new MongoBulkWriteError(full, {
+        ...counts,
+        insertedCount: inserted,
+        getWriteConcernError: () => undefined,
+      } as unknown as BulkWriteResult);
+    expect([after(0), after(1)].map(isUnanswered)).toEqual([false, true]);
+    expect(told(after(1))).toMatchObject({
+      message: "The database can not be reached; try again shortly.",
+    });
+  });
+
   it("of a full disk are 503 with Retry-After", () => {
     const refusal = asRefusal(new MongoServerError({ message: "available disk space", code: 14_031 }));
     expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "60" } });

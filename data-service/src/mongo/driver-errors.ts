@@ -46,15 +46,27 @@ const BEFORE_SENDING = /larger than the maximum size|The value of "offset" is ou
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {
   if (isUnreachable(error)) return away(error);
+  if (isUnsent(error)) return busy(error);
   if (error instanceof MongoServerError) return serverRefusal(error, table);
-  if (error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError") return busy(error);
   return error;
 }
 
 function isUnreachable(error: unknown): boolean {
   // The driver wraps whatever ended a bulk write; without a code it was not an answer from the server.
-  if (error instanceof MongoBulkWriteError) return error.code === undefined;
+  if (error instanceof MongoBulkWriteError) return error.code === undefined && !isUnsent(error);
   return error instanceof MongoNetworkError || error instanceof MongoSystemError || isClosed(error);
+}
+
+/**
+ * Did it end while it waited for a free connection? A large bulk write goes in several commands, each of which waits for one:
+ * it is unsent only if none before has done anything.
+ */
+function isUnsent(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError))
+    return error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError";
+  const { insertedCount, matchedCount, upsertedCount, deletedCount } = error;
+  // What the driver has wrapped.
+  return isUnsent(error.errorResponse) && insertedCount + matchedCount + upsertedCount + deletedCount === 0;
 }
 
 /** The driver's own errors for a client that is being closed. */

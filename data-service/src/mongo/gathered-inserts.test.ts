@@ -1,4 +1,5 @@
 // Inserts of the same turn of the event loop are one command, and each caller is told of its own.
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import {
   type Document as BsonDocument,
@@ -7,8 +8,8 @@ import {
   MongoBulkWriteError,
   MongoNetworkError,
 } from "mongodb";
-import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
-import { isUnanswered } from "./driver-errors.js";
+import { noteSockets, openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { asRefusal, insertedBefore, isUnanswered } from "./driver-errors.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 
 let database: TestDatabase;
@@ -107,5 +108,52 @@ describe("inserts that nobody knows the end of", () => {
       [{ name: "a" }, { name: "b" }].map((document) => inserts.insert(collection, document)),
     );
     expect(done.map((each) => each.status === "rejected" && isUnanswered(each.reason))).toEqual([true, true]);
+  });
+
+  it("count nothing as written of a single one, which may be the one that was not", async () => {
+    const inserts = new GatheredInserts();
+    const result = {
+      insertedCount: 1,
+      getWriteConcernError: () => ({ code: 64 }),
+    } as unknown as BulkWriteResult;
+    const error = new MongoBulkWriteError({ message: "waiting for replication timed out", code: 64 }, result);
+    const collection = Object.create(database.db.collection("unconfirmed"), {
+      insertMany: { value: async () => Promise.reject(error) },
+      collectionName: { value: "unconfirmed" },
+    });
+    const done = await Promise.allSettled(
+      [{ name: "a" }, { name: "b" }].map((document) => inserts.insert(collection, document)),
+    );
+    const reasons = done.map((each) => each.status === "rejected" && each.reason);
+    expect(reasons.map(isUnanswered)).toEqual([true, true]);
+    expect(reasons.map((reason) => insertedBefore(asRefusal(reason)))).toEqual([0, 0]);
+  });
+});
+
+describe("inserts for which no connection gets free", () => {
+  it("are told so, and are known not to be written", async () => {
+    const connections = noteSockets();
+    const { db, close } = await openTestDatabase({ maxPoolSize: 1, waitQueueTimeoutMS: 200 });
+    const collection = db.collection<BsonDocument>("full");
+    await collection.findOne({});
+    const taken = once(db.client, "connectionCheckedOut");
+    // Nothing is sent, so that the only connection stays in use.
+    for (const socket of connections.sockets) socket.cork();
+    const held = collection.findOne({});
+    await taken;
+    const inserts = new GatheredInserts();
+    const documents = [{ name: "a" }, { name: "b" }];
+    const done = await Promise.allSettled([
+      ...documents.map((document) => inserts.insert(collection, document)),
+      collection.insertMany(documents),
+    ]);
+    for (const socket of connections.sockets) socket.uncork();
+    await held;
+    connections.stop();
+    await close();
+    const reasons = done.map((each) => each.status === "rejected" && each.reason);
+    const told = { messages: "The database has too much to do; try again in a moment." };
+    expect(reasons.map((reason) => asRefusal(reason))).toMatchObject([told, told, told]);
+    expect(reasons.map(isUnanswered)).toEqual([false, false, false]);
   });
 });

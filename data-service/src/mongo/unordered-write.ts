@@ -5,8 +5,9 @@ import {
   MongoBulkWriteError,
   MongoError,
   MongoInvalidArgumentError,
+  MongoServerError,
 } from "mongodb";
-import { away, isAway, isUnconfirmed } from "./driver-errors.js";
+import { away, isAway, isUnanswered } from "./driver-errors.js";
 
 /** What became of it. */
 export interface UnorderedOutcome {
@@ -36,11 +37,15 @@ export async function unordered(
     // What ended the write as a whole says nothing about a single document.
     if (!(error instanceof MongoBulkWriteError)) throw error;
     const errors = [error.writeErrors].flat();
-    if (errors.length === 0) throw error;
-    // A router that has lost a shard says so in the place of each document.
-    if (errors.some(({ code }) => isAway(code))) throw away(error);
-    // Those that were not refused are written, but may be lost.
-    if (isUnconfirmed(error)) throw away(error);
+    // Where the set has not confirmed it, those that were not refused are written, but may be lost. A router that has lost a
+    // shard says so in the place of each document.
+    if (isUnanswered(error) || errors.some(({ code }) => isAway(code))) throw away(uncounted(error));
+    if (errors.length === 0) throw uncounted(error);
     return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
   }
+}
+
+/** What the driver has wrapped, or its words: its counts are of all the documents, and who reads them asks about one. */
+function uncounted({ errorResponse, message, code }: MongoBulkWriteError): Error {
+  return errorResponse instanceof MongoError ? errorResponse : new MongoServerError({ message, code });
 }
