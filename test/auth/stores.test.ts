@@ -216,6 +216,19 @@ describe("the session store", () => {
     const mac = pair.refreshToken.slice(-42);
     expect(dump).not.toContain(mac);
   });
+
+  it("begins and moves a session on without the other members of a set, and waits for them to end it", async () => {
+    // A server alone refuses what is to be confirmed by two.
+    const unconfirmed = makeSessionStore(
+      store.client.db(db.databaseName, { writeConcern: { w: 2, journal: true } }),
+    );
+    await unconfirmed.insert(session);
+    const next = { rotatedAt: new Date(), expiresAt: session.expiresAt };
+    const rotated = await unconfirmed.rotate(session.id, 3, next);
+    expect(rotated).toMatchObject({ generation: 4 });
+    await unconfirmed.dateRotation({ id: session.id, generation: 4 }, new Date());
+    await expect(unconfirmed.remove(session.id)).rejects.toMatchObject({ name: "MongoServerError" });
+  });
 });
 
 describe("the user store", () => {

@@ -33,6 +33,14 @@ const MOST_OF_ONE_USER = 1_000;
 /** How many sign-ins look for too many sessions: looking at a thousand takes longer than the rest of a sign-in. */
 const LOOKS = 1 / 16;
 
+/**
+ * For a session that begins or goes on: on one disk. Were it refused because the other members of a set do not confirm it in
+ * time, it would have been made all the same, and the token that its holder still has would soon be taken for a stolen one.
+ * A step that is lost with the primary leaves a token from the future, which is only refused (see auth/decide-rotation). The
+ * end of a session waits for them, like any write.
+ */
+const MOVES_ON = { writeConcern: { w: 1, journal: true } } as const;
+
 /** Sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
 export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {
   return [
@@ -56,7 +64,7 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
   return {
     async insert({ id, userId, ...rest }) {
       const user = ObjectId.createFromHexString(userId);
-      await sessions.insertOne({ _id: id, userId: user, ...rest });
+      await sessions.insertOne({ _id: id, userId: user, ...rest }, MOVES_ON);
       if (random() >= LOOKS) return;
       const surplus = await sessions
         .find({ userId: user }, { projection: { _id: 1 } })
@@ -74,12 +82,12 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
         // The TTL monitor sweeps only about once a minute, so expiry is part of the condition.
         { _id: { $eq: sessionId }, generation, expiresAt: { $gt: rotatedAt } },
         { $set: { generation: generation + 1, rotatedAt, lastUsedAt: rotatedAt, expiresAt } },
-        { returnDocument: "after" },
+        { returnDocument: "after", ...MOVES_ON },
       );
       return document === null ? undefined : toSession(document);
     },
     async dateRotation({ id, generation }, rotatedAt) {
-      await sessions.updateOne({ _id: { $eq: id }, generation }, { $set: { rotatedAt } });
+      await sessions.updateOne({ _id: { $eq: id }, generation }, { $set: { rotatedAt } }, MOVES_ON);
     },
     async remove(sessionId) {
       const document = await sessions.findOneAndDelete({ _id: { $eq: sessionId } });
