@@ -18,6 +18,12 @@ describe("sniff", () => {
     ['\ufeff<?xml version="1.0"?>\n<!-- x -->\n<!DOCTYPE svg PUBLIC "x" "y">\n<svg>', "image/svg+xml"],
     ['<?xml version="1.0"?><feed/>', "application/xml"],
     ["%PDF-1.7\n", "application/pdf"],
+    ["BMW;2020\nAudi;2021", "text/plain"],
+    ["MZ is a sign", "text/plain"],
+    ["ID3 tags explained, at some length", "text/plain"],
+    ["The wide road", "text/plain"],
+    ["{\\rtf1\\ansi hello}", "application/rtf"],
+    ["BEGIN:VCARD\r\nVERSION:4.0", "text/vcard"],
     ["PK\x03\x04 and so on, more than thirty bytes", "application/zip"],
   ])("%j is %s", async (text, type) => {
     expect(await sniff(Buffer.from(text))).toBe(type);
@@ -26,6 +32,12 @@ describe("sniff", () => {
   it.each(["png", "jpeg", "webp", "gif", "avif"] as const)("knows a picture: %s", async (format) => {
     const create = { width: 9, height: 9, channels: 3 as const, background: "red" };
     expect(await sniff(await sharp({ create }).toFormat(format).toBuffer())).toBe(`image/${format}`);
+  });
+
+  it.each(["II*\0", "MM\0*"])("knows a picture whose directory lies behind the head: %j", async (mark) => {
+    const head = Buffer.alloc(4_100, 0x80);
+    head.write(`${mark}\x10\x10\x10\x10`, "latin1");
+    expect(await sniff(head)).toBe("image/tiff");
   });
 
   it.each(["\xff\xd8\xff\xe0\x00\x10JFIF<script>", "<!--ftypavif     --><svg:svg xmlns:svg='x'>"])(

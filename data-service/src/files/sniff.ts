@@ -9,6 +9,19 @@ export const UNKNOWN_TYPE = "application/octet-stream";
 /** Other names of the same type, and a variant of it. */
 const SAME: Readonly<Record<string, string>> = { "image/apng": "image/png", "audio/vnd.wave": "audio/wav" };
 
+/**
+ * What file-type tells by a word or two and is text, at least where it begins. For everything else, text that begins with the
+ * same letters (`BMW;2020`, `MAC addresses`) is just text.
+ */
+const TEXTUAL: ReadonlySet<string> = new Set([
+  ...["application/pdf", "application/postscript", "application/eps", "application/rtf", "model/stl"],
+  ...["application/pgp-encrypted", "application/x-ms-regedit", "application/x-unix-archive"],
+  ...["text/vcard", "text/calendar", "text/vtt"],
+]);
+
+/** In either order of bytes. file-type does not know one whose directory lies behind the head. */
+const TIFF = /^(?:II\*\0|MM\0\*)/;
+
 /** A prolog, comments and blanks before the markup begins, and what follows them. */
 const PROLOG = /^\s*(?:(?:<\?[^>]*\?>|<!--[\s\S]*?-->|<!doctype[^>]*>)\s*)*/i;
 const HTML =
@@ -26,20 +39,18 @@ export async function sniff(head: Buffer): Promise<string> {
   const marked = utf16Of(head) === undefined ? undefined : textType(head);
   if (marked !== undefined) return marked;
   const found = await fileTypeFromBuffer(head);
-  if (found === undefined || isXml(found.mime)) return textType(head) ?? found?.mime ?? UNKNOWN_TYPE;
+  const text = head.toString("latin1");
+  if (found === undefined) return textType(head) ?? (TIFF.test(text) ? "image/tiff" : UNKNOWN_TYPE);
   const mime = SAME[found.mime] ?? found.mime.split(";")[0] ?? UNKNOWN_TYPE;
-  const twofold = /^(?:image|audio|video)\//.test(mime) && MARKUP_INSIDE.test(head.toString("latin1"));
-  return twofold ? UNKNOWN_TYPE : mime;
+  const twofold = /^(?:image|audio|video)\//.test(mime) && MARKUP_INSIDE.test(text);
+  if (twofold) return UNKNOWN_TYPE;
+  return TEXTUAL.has(mime) ? mime : (textType(head) ?? mime);
 }
 
 /** By its mark. */
 function utf16Of(head: Buffer): "utf-16le" | "utf-16be" | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return "utf-16le";
   return head[0] === 0xfe && head[1] === 0xff ? "utf-16be" : undefined;
-}
-
-function isXml(mime: string): boolean {
-  return mime.endsWith("xml");
 }
 
 /** The type of a text by its beginning, with the charset of plain text that is not UTF-8; undefined when it is not text. */
