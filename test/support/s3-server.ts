@@ -82,9 +82,12 @@ export async function startS3(): Promise<S3Server> {
         if (failure !== undefined) return void response.end(failure);
         const { parts = new Map<number, Buffer>() } = uploads.get(id) ?? {};
         const sorted = [...parts].toSorted(([a], [b]) => a - b).map(([, part]) => part);
-        // All but the last have 5 MiB at least.
-        if (sorted.slice(0, -1).some(({ length }) => length < 5 * 1024 * 1024))
+        // All but the last have 5 MiB at least, and one size, as Cloudflare R2 wants it.
+        const sizes = sorted.slice(0, -1).map(({ length }) => length);
+        if (sizes.some((length) => length < 5 * 1024 * 1024))
           return void response.writeHead(400).end(xml("Error", tag("Code", "EntityTooSmall")));
+        if (new Set(sizes).size > 1)
+          return void response.writeHead(400).end(xml("Error", tag("Code", "InvalidPart")));
         objects.set(key, Buffer.concat(sorted));
         uploads.delete(id);
         return void response.end(

@@ -11,6 +11,7 @@ import { makeS3Content } from "./s3-content.js";
 const SILENCE_MS = 300;
 const BYTES = Buffer.alloc(1024 * 1024, "0123456789 ");
 const BEGUN = "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>";
+const COMPLETED = "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>";
 const WHOLE = { start: 0, end: BYTES.length - 1 };
 
 let server: Server;
@@ -178,6 +179,23 @@ describe("a bucket that takes its time", () => {
       })(),
     );
   });
+});
+
+it("a file comes in parts of one size, the last one shorter, in whatever pieces its bytes come", async () => {
+  const lengths: number[] = [];
+  answer = (response) => {
+    const { method, headers } = response.req;
+    if (method === "PUT") lengths.push(Number(headers["content-length"]) / BYTES.length);
+    if (method === "PUT") response.setHeader("ETag", '"1"').end();
+    else response.end(lengths.length === 0 ? BEGUN : COMPLETED);
+  };
+  await content.write(
+    "key",
+    (async function* () {
+      for (const megabytes of [3, 4, 6, 1, 5, 2]) yield Buffer.alloc(megabytes * BYTES.length);
+    })(),
+  );
+  expect(lengths).toEqual([5, 5, 5, 5, 1]);
 });
 
 it("a reader may take their time", async () => {

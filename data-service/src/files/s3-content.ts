@@ -4,9 +4,10 @@ import { AppError, unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
+import { inPieces } from "./in-pieces.js";
 import type { S3Settings } from "./s3-settings.js";
 
-/** The smallest part that S3 accepts, except for the last. */
+/** The smallest part that S3 accepts, except for the last. Some servers want all the others to be of one size (Cloudflare R2). */
 const PART_BYTES = 5 * 1024 * 1024;
 const TYPE = "application/octet-stream";
 
@@ -82,12 +83,15 @@ async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>):
   let uploadId: string | undefined;
   const parts: { partNumber: number; etag: string }[] = [];
   try {
-    for await (const { part, last } of inParts(bytes)) {
-      if (uploadId === undefined && last) return void (await s3.putObject(key, part, TYPE));
+    for await (const part of inPieces(bytes, PART_BYTES)) {
+      // Only the last is shorter.
+      if (uploadId === undefined && part.length < PART_BYTES)
+        return void (await s3.putObject(key, part, TYPE));
       uploadId ??= await s3.getMultipartUploadId(key, TYPE);
-      if (part.length > 0) parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
+      parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
     }
-    if (uploadId !== undefined) await complete(s3, key, uploadId, parts);
+    if (uploadId === undefined) await s3.putObject(key, Buffer.alloc(0), TYPE);
+    else await complete(s3, key, uploadId, parts);
   } catch (error) {
     if (uploadId !== undefined) await s3.abortMultipartUpload(key, uploadId).catch(() => undefined);
     throw error;
@@ -105,23 +109,6 @@ async function complete(
   if (typeof memberOf(result, "etag") === "string") return;
   const cause = new Error(`the bucket did not complete ${key}: ${JSON.stringify(result)}`);
   throw unavailable("The store of files did not take the file; send it again.", 2, cause);
-}
-
-/** The last part may be short, and for an empty file it is the only one. */
-async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part: Buffer; last: boolean }> {
-  let pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    pieces.push(chunk);
-    length += chunk.length;
-    if (length < PART_BYTES) continue;
-    const part = Buffer.concat(pieces);
-    // Before the part is sent; otherwise the pieces would be held beside it meanwhile.
-    pieces = [];
-    length = 0;
-    yield { part, last: false };
-  }
-  yield { part: Buffer.concat(pieces), last: true };
 }
 
 /** The parts of an upload that was never completed cost as much as files. */

@@ -9,6 +9,7 @@ import { ObjectId } from "mongodb";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
+import { inPieces } from "../files/in-pieces.js";
 import { isUnanswered } from "./driver-errors.js";
 
 const BUCKET = "_content";
@@ -78,29 +79,6 @@ export async function ensureGridFsIndexes(db: Db): Promise<void> {
 
 function idOf(key: string): ObjectId {
   return ObjectId.createFromHexString(key);
-}
-
-/**
- * Bytes in pieces of one size, the last one shorter. Each piece is a separate buffer: the one before may still be being
- * sent.
- */
-async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
-  let piece = Buffer.allocUnsafe(size);
-  let filled = 0;
-  for await (const chunk of bytes) {
-    let at = 0;
-    while (at < chunk.length) {
-      const taken = Math.min(size - filled, chunk.length - at);
-      piece.set(chunk.subarray(at, at + taken), filled);
-      filled += taken;
-      at += taken;
-      if (filled < size) continue;
-      yield piece;
-      piece = Buffer.allocUnsafe(size);
-      filled = 0;
-    }
-  }
-  if (filled > 0) yield piece.subarray(0, filled);
 }
 
 /**
