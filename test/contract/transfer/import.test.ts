@@ -549,6 +549,14 @@ describe("root", () => {
     expect((await make(admin, items, { name: "d" })).id).toBe(42);
   });
 
+  it("may bring null for them, as an export has it of records that lack them", async () => {
+    const answer = await root.ndjson(items, '{"id":null,"createdAt":null,"updatedAt":null,"name":"e"}\n');
+    expect(answer.status).toBe(200);
+    const { body } = await admin.get(`/${items}`, { fields: "id,createdAt,updatedAt" });
+    const own = { id: expect.any(Number), createdAt: expect.any(String), updatedAt: expect.any(String) };
+    expect(body.data).toEqual([own]);
+  });
+
   it.each(["string", "mixed"])("brings no record with a %s id that has no address", async (idType) => {
     const table = `of_${idType}_ids`;
     await makeTable(admin, { name: table, idType });

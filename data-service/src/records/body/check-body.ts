@@ -210,8 +210,12 @@ function describeFor({ type, values }: Column, json: Json): string {
   return `one with ${describeValue(wrong ?? null)}`;
 }
 
-/** A new record can be reached by its id; ids that other programs gave to theirs are what they are. */
+/**
+ * A new record can be reached by its id; ids that other programs gave to theirs are what they are. Null, which an export has
+ * for times that such records lack, counts as not given: the new record gets its own.
+ */
 function checkGenerated(column: Column, json: Json, table: Table, report: Report): Stored | null | undefined {
+  if (json === null && column !== table.deletedAt) return undefined;
   const value = checkValue(column, json, report);
   if (column !== table.idColumn || value === undefined || value === null) return value;
   const problem = idProblem(String(COLUMN_TYPES[column.type].toJson(value)));
