@@ -156,9 +156,7 @@ function howFar({ imported, dryRun, next, rejected, uncertain }, table) {
   }
   // What ended it was no line: a session, the database, the disk.
   if (rejected === undefined) return `${there}; when the above allows it, go on with --from=${next}`;
-  return imported === 0
-    ? "Nothing was imported."
-    : `${there}. Put the lines right and go on with --from=${next}`;
+  return `${there}. Put the lines right and go on with --from=${next}`;
 }
 
 async function exportTable({ file, ...call }) {

@@ -92,6 +92,19 @@ describe("import", () => {
     expect((await titles()).length).toBe(700);
   });
 
+  it("says where to go on when it has imported nothing", async () => {
+    const file = await given(`${table}.csv`, "title,views\na,1\nb,x\n");
+    const { code, errors } = await data(["import", file, "--from=3"]);
+    expect([code, errors.split("\n").slice(1)]).toEqual([
+      1,
+      [
+        'line 3: views: must be a whole number, not "x"',
+        "This call has imported nothing. Put the lines right and go on with --from=3",
+        "",
+      ],
+    ]);
+  });
+
   it("writes nothing in a dry run", async () => {
     const file = await given(`${table}.csv`, "title\na\n");
     expect((await data(["import", file, "--dry-run"])).errors).toContain("1 records would be imported.\n");
