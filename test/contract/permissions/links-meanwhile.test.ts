@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { Fate } from "../../support/command-proxy.js";
+import { type Fate, isReadOf } from "../../support/command-proxy.js";
 import { ADMIN, type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, read, valuesOf } from "../records/make.js";
 
@@ -135,6 +135,19 @@ describe.each([
     const { status } = await ann.patch(path(), { title: "changed", comments: [comment.id] });
     expect([status, await ids(path())]).toEqual([503, []]);
     expect((await read(admin, table, parent().id, "title")).title).toBe(parent().title);
+  });
+
+  it("that others link again and again while the rules are asked is no reason to forbid the change", async () => {
+    await make(admin, "comments", { title: "free", ...linked() });
+    const isRead = isReadOf("comments");
+    held.proxy.decide(async (command): Promise<Fate> => {
+      // What was counted a moment ago is no longer all.
+      if (isRead(command) && !command.includes("$count"))
+        await make(admin, "comments", { title: "another", ...linked() });
+      return "pass";
+    });
+    const { status, headers } = await ann.patch(path(), { comments: [] });
+    expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
   });
 
   it("is linked and let go as the rules allow it, of many kinds", async () => {

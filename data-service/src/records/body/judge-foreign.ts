@@ -9,10 +9,10 @@ import { asStored } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { fieldsOf } from "../../query/leaves.js";
 import { matchStages } from "../../query/lower/condition.js";
-import { type Document, Names } from "../../query/lower/document.js";
+import { allOf, type Document, Names, type Stage } from "../../query/lower/document.js";
 import { linksElsewhere } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
-import { untilStill } from "../../until-still.js";
+import { refuseContended, untilStill } from "../../until-still.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { withJudged } from "./authorize-links.js";
@@ -103,26 +103,47 @@ const LOOKS = 3;
 /**
  * @param fields by which it is told whether a record has changed
  * @returns the records, grouped by what they hold in these
- * @throws AppError 403 when one of them is not among the rows
+ * @throws AppError 403 when one of them is not among the rows, 503 when others never leave them alone
  */
 async function judgeEach(
-  { store }: Deps,
+  deps: Deps,
   set: AuthorizedLinks,
   which: Document,
   { rows, fields }: { readonly rows: AuthorizedPredicate; readonly fields: readonly string[] },
 ): Promise<readonly Judged[]> {
+  const { store } = deps;
   const { target } = set;
+  const among = matchStages([rows], new Names());
   const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
   const look = async (): Promise<StoredRecord[] | false> => {
     const all = await store.count(target, [{ $match: which }, { $count: "value" }]);
-    const among = matchStages([rows], new Names());
     const allowed = await store.read(target, [{ $match: which }, ...among, { $project: project }]);
     return allowed.length === all && allowed;
   };
-  const gaveUp = () => {
-    throw refusal(set);
-  };
+  const gaveUp = () => refuseLooked(deps, set, which, among);
   return grouped(await untilStill(look, { attempts: LOOKS, gaveUp }), fields);
+}
+
+/**
+ * The refusal after the last look.
+ * @throws AppError 403 only for a record that is there and not among the rows; otherwise others were just quicker, 503
+ */
+async function refuseLooked(
+  { store }: Deps,
+  set: AuthorizedLinks,
+  which: Document,
+  among: readonly Stage[],
+): Promise<never> {
+  const { target } = set;
+  const idsOf = async (condition: Document, stages: readonly Stage[] = []): Promise<Stored[]> => {
+    const found = await store.read(target, [{ $match: condition }, ...stages, { $project: { _id: 1 } }]);
+    return found.map(({ _id }) => asStored(_id));
+  };
+  const all = await idsOf(which);
+  const inside = await idsOf({ _id: { $in: all } }, among);
+  const outside = await idsOf(allOf([which, { _id: { $in: all, $nin: inside } }]));
+  if (outside.length > 0) throw refusal(set);
+  return refuseContended(target.name)();
 }
 
 function grouped(records: readonly StoredRecord[], fields: readonly string[]): readonly Judged[] {
