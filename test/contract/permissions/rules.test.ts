@@ -1,5 +1,6 @@
 // Permission rules over HTTP: rows, columns, presets and checks, on every road to a record.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { Binary, MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -79,6 +80,32 @@ describe("without a rule", () => {
       expect((await anyone.send(method, path)).status).toBe(401);
       expect((await ann.send(method, path)).status).toBe(403);
     }
+  });
+});
+
+describe("a write that no rule allows", () => {
+  it("is refused as such, whatever can't be shown of the record", async () => {
+    await makeTable(admin, {
+      name: "letters",
+      columns: [
+        { name: "title", type: "string" },
+        { name: "sealed", type: "string", encrypted: true },
+      ],
+    });
+    const path = `/letters/${(await make(admin, "letters", { title: "a", sealed: "b" })).id}`;
+    await rule({ table: "letters" });
+    for (const action of ["update", "delete"])
+      await rule({ table: "letters", action, filter: { title: "x" } });
+    const database = await MongoClient.connect(stack.mongodbUrl);
+    await database
+      .db()
+      .collection("letters")
+      .updateOne({}, { $set: { sealed: new Binary(Buffer.alloc(40)) } });
+    await database.close();
+    expect((await ann.get(path)).status).toBe(500);
+    expect([(await ann.patch(path, { title: "c" })).status, (await ann.delete(path)).status]).toEqual([
+      403, 403,
+    ]);
   });
 });
 

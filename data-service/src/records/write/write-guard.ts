@@ -2,12 +2,14 @@
 // again until others leave it alone.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { matchStages } from "../../query/lower/condition.js";
+import { Names } from "../../query/lower/document.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { type BodyContext, PLAIN } from "../body/bind-body.js";
 import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/choose-rule.js";
 import { decided } from "../delete/await-leaving.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
-import { type RecordShape, readShaped, recordShape } from "../read/read-one.js";
+import { type RecordShape, recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
 import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
@@ -54,8 +56,14 @@ export async function untilUncontended<Result>(
   return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
 }
 
-export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {
-  return (await readShaped(deps, shape, [id])).length > 0;
+/** May the caller see the record? Whatever else the shape asks for can't be refused here in place of the write. */
+export async function isVisible(
+  { store }: Pick<RecordDeps, "store">,
+  { node: { table }, view }: RecordShape,
+  id: Stored,
+): Promise<boolean> {
+  const among = matchStages([view.rows(table)], new Names());
+  return (await store.read(table, [{ $match: { _id: id } }, ...among, { $project: { _id: 1 } }])).length > 0;
 }
 
 /**
