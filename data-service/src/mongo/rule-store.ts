@@ -48,7 +48,7 @@ const FRESH_MS = 2_000;
 
 export interface RuleStore {
   /**
-   * Enabled rules of a role and of everybody.
+   * Enabled rules of a role and of everybody, and what is known of those that are off.
    * @param roleId null = only everybody's
    * @throws AppError 503 when tables keep being changed
    */
@@ -98,16 +98,13 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
   );
   const time = steadyTime(clock);
   const cache = new Map<string | null, Kept>();
-  const enabled = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>
-    rules
-      .find({ ...filter, isEnabled: true })
-      .sort({ _id: 1 })
-      .toArray();
+  const sorted = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>
+    rules.find(filter).sort({ _id: 1 }).toArray();
   const ofRole = (roleId: string | null): Promise<RuleDocument[]> => {
     const everyone = { roleId: { $exists: false } };
-    return enabled(
-      roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] },
-    );
+    const whose =
+      roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] };
+    return sorted({ $and: [whose, { $or: [{ isEnabled: true }, { action: "read" }] }] });
   };
   const read = async (roleId: string | null): Promise<RuleSet> => {
     noteLoad();
@@ -116,7 +113,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       const pending = change?.isFollowed === false ? await changeOf(change.id) : undefined;
       const found = (await ofRole(roleId)).flatMap((each) => asOf(each, pending));
       // Only by the names of the same moment: rules written for others are read again.
-      if (isSame((await catalogs.refresh()).change, change)) return { rules: found, change: change?.id };
+      if (isSame((await catalogs.refresh()).change, change)) return ruleSet(found, change);
     }
     throw unavailable("Tables are being changed; try again shortly.", 1);
   };
@@ -135,7 +132,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       fresh.rules.catch(() => cache.get(roleId) === fresh && cache.delete(roleId));
       return fresh.rules;
     },
-    enabled: async () => (await enabled({})).flatMap(toRule),
+    enabled: async () => (await sorted({ isEnabled: true })).flatMap(toRule),
     forget: () => cache.clear(),
     async follow(id, ask) {
       const change = await changeOf(id);
@@ -151,11 +148,25 @@ function isSame(one: LatestChange | undefined, other: LatestChange | undefined):
   return one?.id === other?.id && one?.isFollowed === other?.isFollowed;
 }
 
+interface SwitchedRule {
+  readonly rule: Rule;
+  readonly isEnabled: boolean;
+}
+
+function ruleSet(found: readonly SwitchedRule[], change: LatestChange | undefined): RuleSet {
+  const off = found.filter(({ rule, isEnabled }) => !isEnabled && rule.action === "read");
+  return {
+    rules: found.flatMap(({ rule, isEnabled }) => (isEnabled ? [rule] : [])),
+    readRulesOff: new Set(off.map(({ rule }) => rule.table)),
+    change: change?.id,
+  };
+}
+
 /** A rule as it will be once it follows a change. */
-function asOf(document: RuleDocument, change: RuleChange | undefined): Rule[] {
+function asOf(document: RuleDocument, change: RuleChange | undefined): SwitchedRule[] {
   const wanted = change === undefined ? undefined : toFollow(document, change);
-  if (wanted?.isEnabled === false) return [];
-  return toRule(document).map((rule) => ({ ...rule, ...wanted?.text }));
+  const { isEnabled } = wanted ?? document;
+  return toRule(document).map((rule) => ({ rule: { ...rule, ...wanted?.text }, isEnabled }));
 }
 
 /** @returns what the change makes of the rule; undefined if it stays as it is, or follows already */

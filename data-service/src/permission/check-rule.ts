@@ -155,7 +155,7 @@ const SAMPLES: Partial<Record<ColumnType, Json>> = {
 };
 
 function sampleVariables(users: Table): Variables {
-  return variablesFrom({ own: sampleFor, roleId: OBJECT_ID, now: new Date(0) }, users);
+  return variablesFrom({ own: sampleFor, areSamples: true, roleId: OBJECT_ID, now: new Date(0) }, users);
 }
 
 /** Of an enum, a value that the other column has as well, if there is one. JSON may be anything, so nothing is said of it. */

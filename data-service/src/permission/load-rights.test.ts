@@ -27,7 +27,9 @@ const user = (userId: string, roleId: string | null, isRootAdmin = false): Princ
 /** The rules that are there, as a store that keeps them for a while gives them. */
 const rightsUnder = (byRole: ReadonlyMap<string | null, readonly Rule[]>) =>
   loadRights({
-    rules: { of: async (roleId) => ({ rules: byRole.get(roleId) ?? [], change: undefined }) },
+    rules: {
+      of: async (roleId) => ({ rules: byRole.get(roleId) ?? [], readRulesOff: new Set(), change: undefined }),
+    },
     userRecord: async () => null,
     clock: { now: () => NOW },
     tables,

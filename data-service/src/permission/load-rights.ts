@@ -38,15 +38,15 @@ export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): Load
     const context = contextOf(principal, principal.roleId);
     if (principal.isRootAdmin)
       return new Rights({ ...context, rules: FOR_ROOT, user: null, views: factsOf(FOR_ROOT).views });
-    const { rules: mine, change } = await rules.of(principal.roleId);
-    const { speaksOfUser, views } = factsOf(mine);
+    const mine = await rules.of(principal.roleId);
+    const { speaksOfUser, views } = factsOf(mine.rules);
     const user = speaksOfUser ? await userRecord(principal.userId) : null;
-    return new Rights({ ...context, rules: mine, change, user, views });
+    return new Rights({ ...context, ...mine, user, views });
   };
   load.ofRole = async (roleId: string | null): Promise<Rights> => {
-    const { rules: mine, change } = await rules.of(roleId);
-    const { views } = factsOf(mine);
-    return new Rights({ ...contextOf(ANONYMOUS, roleId), rules: mine, change, user: null, views });
+    const mine = await rules.of(roleId);
+    const { views } = factsOf(mine.rules);
+    return new Rights({ ...contextOf(ANONYMOUS, roleId), ...mine, user: null, views });
   };
   return load;
 }

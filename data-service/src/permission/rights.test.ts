@@ -49,10 +49,16 @@ const rule = (parts: Partial<Rule>): Rule => ({
   check: null,
   ...parts,
 });
-const rights = (principal: Principal, rules: Partial<Rule>[], record: JsonObject | null = null): Rights =>
+const rights = (
+  principal: Principal,
+  rules: Partial<Rule>[],
+  record: JsonObject | null = null,
+  readRulesOff: readonly string[] = [],
+): Rights =>
   new Rights({
     principal,
     rules: rules.map(rule),
+    readRulesOff: new Set(readRulesOff),
     user: record,
     now: NOW,
     tables,
@@ -303,6 +309,15 @@ describe("variables in rules", () => {
     expect(rowsOf(filter, user(false))).toMatchObject(decided);
   });
 
+  it.each(["_eq", "_neq", "_contains"])("with a value that %s can't compare are as without one", (op) => {
+    const long = { name: "n".repeat(1_025) };
+    const filter = { _or: [{ title: { [op]: "$user.name" } }, { pages: 1 }] };
+    expect(rowsOf(filter, user(false), long)).toMatchObject({
+      kind: "or",
+      of: [UNKNOWN, { kind: "test", column: { name: "pages" } }],
+    });
+  });
+
   it("are not every text that begins with $", () => {
     for (const text of ["$", "$5", "$$users", "$ users"])
       expect(rowsOf({ title: text }, user(false))).toMatchObject({ test: { value: text } });
@@ -353,6 +368,41 @@ describe("rights", () => {
     const withRole = grants.filter(({ members }) => members(role));
     expect(withRole).toHaveLength(1);
     expect(JSON.stringify(withRole[0]?.rows)).toContain(USER_ID);
+  });
+
+  describe("to change and delete", () => {
+    const GONE: Partial<Rule> = { filter: { gone: 1 } };
+    const books = table("books");
+    const written = (rules: Partial<Rule>[], readRulesOff: string[] = []) =>
+      (["update", "delete"] as const).map((action) =>
+        rights(user(false), [{ action }, ...rules], null, readRulesOff)
+          .write(all, books, action)
+          .map(({ rows }) => rows),
+      );
+
+    it("reach every record, unseen, where no rule is for reading", () => {
+      expect(written([], ["authors"])).toEqual([[ALWAYS], [ALWAYS]]);
+    });
+
+    it("reach none where the rule for reading fits no more", () => {
+      expect(written([GONE])).toEqual([[], []]);
+    });
+
+    it("reach none where the rule for reading is switched off", () => {
+      expect(written([], ["books"])).toEqual([[], []]);
+    });
+
+    it("reach what another rule for reading shows, whatever became of the first", () => {
+      const rows = expect.objectContaining({
+        kind: "test",
+        column: expect.objectContaining({ name: "pages" }),
+      });
+      expect(written([GONE, { filter: { pages: 1 } }], ["books"])).toEqual([[rows], [rows]]);
+    });
+
+    it("leave new records to the rules for creating", () => {
+      expect(rights(user(false), [{ action: "create" }, GONE]).write(all, books, "create")).toHaveLength(1);
+    });
   });
 
   it("/me shows the own record alone", () => {

@@ -21,6 +21,8 @@ export interface RightsContext {
   readonly roleId: string | null;
   /** Enabled rules of the caller's role and of everyone. */
   readonly rules: readonly Rule[];
+  /** Tables of which a rule for reading, of the caller's role or of everyone, is switched off. */
+  readonly readRulesOff?: ReadonlySet<string> | undefined;
   /** The latest change of tables whose names the rules use. */
   readonly change?: string | undefined;
   /** The caller's own record, if a rule uses it. */
@@ -95,6 +97,7 @@ export class Rights {
     if (isNobodys(table, action)) return [];
     const grants = this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
     const seen = this.seenRows(catalog, table, action);
+    if (seen?.kind === "never") return [];
     if (table.deletedAt === undefined && seen === undefined) return grants;
     return grants.map((grant) => ({
       ...grant,
@@ -104,13 +107,15 @@ export class Rights {
 
   /**
    * The rows to which a write is confined, whatever rule allows it: a record that the caller may not see does not exist for
-   * them (contract, section 7). A caller who may read nothing of a table, but has a rule to write it, writes unseen.
+   * them (contract, section 7). Where no rule at all is for reading a table, one for writing it writes unseen. A rule for
+   * reading that fits no more, or is switched off, shows nothing, but must not open everything to the writes it confined.
    * @returns undefined when it is not confined
    */
   seenRows(catalog: Catalog, table: Table, action: Action): AuthorizedPredicate | undefined {
     if (this.isRoot || action === "read" || action === "create") return undefined;
     const view = this.view(catalog);
-    const rows = view.mayRead(table) ? view.rows(table, "all") : ALWAYS;
+    if (!view.mayRead(table)) return this.#hasReadRule(table) ? NEVER : undefined;
+    const rows = view.rows(table, "all");
     return rows.kind === "always" ? undefined : rows;
   }
 
@@ -127,6 +132,15 @@ export class Rights {
       throw signInNeeded(`Sign in to ${action} "${table.name}".`);
     const who = nobodys ? "Nobody may" : "You may not";
     throw new AppError("FORBIDDEN", `${who} ${action} "${table.name}".`);
+  }
+
+  /** Is there a rule for reading, whether it grants anything or not? */
+  #hasReadRule({ name }: Table): boolean {
+    const { rules, readRulesOff } = this.#context;
+    return (
+      readRulesOff?.has(name) === true ||
+      rules.some(({ table, action }) => table === name && action === "read")
+    );
   }
 
   #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {

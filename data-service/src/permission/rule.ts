@@ -36,6 +36,8 @@ export interface Withheld {
 /** Rules as they were at one moment. */
 export interface RuleSet {
   readonly rules: readonly Rule[];
+  /** Tables of whose rules for reading some are switched off. */
+  readonly readRulesOff: ReadonlySet<string>;
   /** The latest change of tables whose names they use; undefined before the first. */
   readonly change: string | undefined;
 }

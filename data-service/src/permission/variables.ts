@@ -12,6 +12,8 @@ export interface Variables {
    * @returns null when it has none, as for the user's id of an anonymous caller; undefined when there is no such variable
    */
   value(name: string, column: Column): Json | undefined;
+  /** They stand for those of all callers while a rule is saved: what does not fit is a mistake in the rule. */
+  readonly areSamples: boolean;
   /** For a refusal, which quotes no value: what type it has, or that there is no such variable and which there are. */
   about(name: string): string;
 }
@@ -28,6 +30,7 @@ export interface RuleSubject {
 export interface Source extends Omit<RuleSubject, "user"> {
   /** The value of a column of the user. @param compared the column that it is compared with */
   readonly own: (column: Column, compared: Column) => Json;
+  readonly areSamples: boolean;
 }
 
 /**
@@ -50,12 +53,13 @@ export function variablesIn(json: Json): string[] {
 
 /** @param users the users' table, whose readable columns are variables */
 export function variablesOf({ user, ...subject }: RuleSubject, users: Table): Variables {
-  return variablesFrom({ ...subject, own: ({ name }) => user?.[name] ?? null }, users);
+  return variablesFrom({ ...subject, own: ({ name }) => user?.[name] ?? null, areSamples: false }, users);
 }
 
 /** The variables of rules, with the user's values from wherever `own` has them. */
-export function variablesFrom({ roleId, now, own }: Source, users: Table): Variables {
+export function variablesFrom({ roleId, now, own, areSamples }: Source, users: Table): Variables {
   return {
+    areSamples,
     value(name, column) {
       if (name === "$now") return column.type === "date" ? now.toISOString().slice(0, 10) : now.toISOString();
       if (name === "$role.id") return roleId;

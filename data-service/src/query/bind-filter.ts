@@ -112,7 +112,10 @@ function bindComparison(column: Column, name: string, operand: Json, scope: Scop
   return bindOperator(column, name, value, path);
 }
 
-/** A variable without a value is not a null test: a comparison with nothing is unknown, as in SQL. */
+/**
+ * A variable without a value is not a null test: a comparison with nothing is unknown, as in SQL. So is one with a value of the
+ * caller's that is no operand, such as a text that is too long: it must not end a rule that grants something else as well.
+ */
 function bindVariable(
   column: Column,
   name: string,
@@ -125,8 +128,9 @@ function bindVariable(
     const value = variables.value(each, column);
     if (value === undefined) throw refuse(at, variables.about(each));
     const problem = value === null ? undefined : misfit(column, name, value);
-    if (problem !== undefined) throw refuse(at, `${problem}; ${variables.about(each)}`);
-    return value;
+    if (problem === undefined) return value;
+    if (variables.areSamples) throw refuse(at, `${problem}; ${variables.about(each)}`);
+    return null;
   };
   if (!isArray(operand)) {
     const value = resolve(operand, path);

@@ -71,11 +71,14 @@ function expectation(column: Column): string {
   return column.values.length > 0 ? `one of ${column.values.slice(0, 20).join(", ")}` : expects;
 }
 
-function checkLength(text: string, path: Path): void {
+function isTooLong(text: string): boolean {
   const isLonger = (characters: ArrayLike<unknown>): boolean => characters.length > LIMITS.textCharacters;
   // A character outside the Basic Multilingual Plane is two units of a string.
-  if (isLonger(text) && (text.length > 2 * LIMITS.textCharacters || isLonger([...text])))
-    throw refuse(path, `is longer than ${LIMITS.textCharacters} characters`);
+  return isLonger(text) && (text.length > 2 * LIMITS.textCharacters || isLonger([...text]));
+}
+
+function checkLength(text: string, path: Path): void {
+  if (isTooLong(text)) throw refuse(path, `is longer than ${LIMITS.textCharacters} characters`);
 }
 
 function values(column: Column, operand: Json, path: Path): Stored[] {
@@ -262,7 +265,8 @@ export function bindPartly(column: Column, name: string, members: readonly Json[
 export function misfit(column: Column, name: string, given: Json): string | undefined {
   const expected = column.encrypted ? undefined : expectedOf(column, name);
   if (expected === undefined) return undefined;
-  const isRight = isArray(given) ? given.every(expected.fits) : expected.fits(given);
+  const fits = (each: Json): boolean => expected.fits(each) && !(typeof each === "string" && isTooLong(each));
+  const isRight = isArray(given) ? given.every(fits) : fits(given);
   return isRight ? undefined : `must be ${expected.words}`;
 }
 

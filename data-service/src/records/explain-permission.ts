@@ -57,8 +57,9 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
         : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),
     })),
   );
-  const seen = id === undefined ? undefined : rights.seenRows(catalog, table, question.action);
-  const isSeen = seen === undefined || (await matches(seen));
+  const seen = rights.seenRows(catalog, table, question.action);
+  const showsNone = seen?.kind === "never";
+  const isSeen = seen === undefined || (!showsNone && (id === undefined || (await matches(seen))));
   return {
     table: table.name,
     action: question.action,
@@ -66,7 +67,7 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     allowed:
       mayAsRoot(rights, catalog, table, question.action) ||
       (isSeen && rules.some(({ applies, matches: hit }) => applies && hit !== false)),
-    ...(isSeen ? {} : { because: "the record may not be read, so it does not exist for a write" }),
+    ...(isSeen ? {} : { because: showsNone ? NONE_SEEN : NOT_SEEN }),
     filter: effectiveFilter(
       rights,
       explained.filter(({ grants }) => grants.length > 0).map(({ rule }) => rule),
@@ -77,6 +78,10 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
       : { columns: columnsJson(rights, catalog, table, question.action) }),
   };
 }
+
+const NOT_SEEN = "the record may not be read, so it does not exist for a write";
+const NONE_SEEN =
+  "no record may be read, so none exists for a write: the rules for reading the table show none, fit it no more or are off";
 
 /** Root may do everything except write what nobody may write. */
 function mayAsRoot(rights: Rights, catalog: Catalog, table: Table, action: Action): boolean {

@@ -54,6 +54,11 @@ export async function costsWithLateRules(
 
 const RULE_OFF = "rule.off";
 
+/** What else closes with a rule: it still confines writes, until it is deleted. */
+function alsoClosed({ action }: Rule): string {
+  return action === "read" ? "; what it alone shows could then be neither changed nor deleted either" : "";
+}
+
 /** Rules that would be switched off. The rules of a deleted table are not listed, nor are those affected by an undo. */
 async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: ChangePlan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
@@ -68,7 +73,7 @@ async function ruleCosts(deps: CostDeps, { catalogs, own, steps, undoes }: Chang
         where: `${systemTableNames(deps.systemTablePrefix).permissions}/${rule.id}`,
         rows: 0,
         examples: [],
-        why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${because}`,
+        why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${because}${alsoClosed(rule)}`,
         confirmed: "lost",
       },
     ];
