@@ -11,7 +11,7 @@ import { eachLink } from "../query/lower/each-link.js";
 import { linksTo } from "../query/lower/links.js";
 import { type Noted, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
-import { isAgainstValidator } from "./driver-errors.js";
+import { isAgainstDocument } from "./driver-errors.js";
 
 /** A parent whose number of children is kept. */
 export interface Counted {
@@ -38,10 +38,22 @@ interface MarkDocument {
   parents: { counter: string; id: Stored }[];
   /** Nobody waits for the change any more, and the parents must be counted. */
   abandoned?: true;
-  /** Others abandoned it: what its process had already sent may still be written. */
+  /** What its process had sent may still be written: others took it for dead, or it got no answer. */
   dead?: true;
   /** They have been counted, and will be counted once more. */
   counted?: true;
+}
+
+type MarkState = Pick<MarkDocument, "abandoned" | "dead">;
+
+/** What tells of marks whether their changes may still come. */
+export interface Left {
+  /** Will the process that made a mark do nothing more about it? */
+  readonly isDead: (mark: Noted) => Promise<boolean>;
+  /** No other process uses the database, so nothing of a dead one is still being written. */
+  readonly alone: boolean;
+  /** Told of each mark whose parents could not be counted. */
+  readonly failed: (error: unknown, mark: ObjectId) => void;
 }
 
 /** Marks that nobody has abandoned. */
@@ -84,28 +96,26 @@ export class CountStore {
     if (deletedCount === 0) await this.abandon(mark);
   }
 
-  /** Counts the children of a mark's parents, after a change that may have happened only in part. */
-  async abandon(mark: Mark): Promise<void> {
-    const { matchedCount } = await this.#marks.updateOne(
-      { _id: mark.id, ...WAITED_FOR },
-      { $set: { abandoned: true } },
-    );
-    const own = matchedCount === 1 ? mark : await this.#markAgain(mark);
-    if (await this.#recountAll(own.parents)) await this.#marks.deleteOne({ _id: own.id });
+  /**
+   * Counts the children of a mark's parents, after a change that may have happened only in part.
+   * @param isOver whether nothing more of it can be written; else the mark stays, and `repair` counts them once more
+   */
+  async abandon(mark: Mark, isOver = true): Promise<void> {
+    const mayCome = { dead: true, at: this.#now() } as const;
+    const state = { abandoned: true, ...(isOver ? {} : mayCome) } as const;
+    const { matchedCount } = await this.#marks.updateOne({ _id: mark.id, ...WAITED_FOR }, { $set: state });
+    const own = matchedCount === 1 ? mark : await this.#markAgain(mark, state);
+    if (!(await this.#recountAll(own.parents))) return;
+    if (isOver) await this.#marks.deleteOne({ _id: own.id });
+    else await this.#marks.updateOne({ _id: own.id }, { $set: { counted: true } });
   }
 
   /**
-   * Completes what dead processes have left.
+   * Completes what dead processes have left, and counts once more where an answer was lost.
    * @param counters those in use; others are gone with their relation
-   * @param isDead whether the process that made a mark will do nothing more about it
-   * @param alone true when no other process uses the database, so nothing of a dead one is still being written
    * @returns how many interrupted changes there were
    */
-  async repair(
-    counters: readonly Counter[],
-    isDead: (mark: Noted) => Promise<boolean>,
-    alone: boolean,
-  ): Promise<number> {
+  async repair(counters: readonly Counter[], { isDead, alone, failed }: Left): Promise<number> {
     const byId = new Map(counters.map((counter) => [counter.id, counter]));
     const late = new Date(this.#now().getTime() - WRITTEN_WITHIN_MS);
     // All of them first: a dead mark must not be waited for while another one's parents are counted.
@@ -114,17 +124,32 @@ export class CountStore {
     );
     const due = alone ? {} : { $or: [{ counted: { $ne: true as const } }, { at: { $lt: late } }] };
     let repaired = 0;
-    for await (const { _id, at, parents, dead } of this.#marks.find({ abandoned: true, ...due })) {
-      const known = parents.flatMap(({ counter: name, id }) => {
-        const counter = byId.get(name);
-        return counter === undefined ? [] : [{ counter, id }];
+    for await (const mark of this.#marks.find({ abandoned: true, ...due })) {
+      const isLastCount = alone || mark.dead === undefined || mark.at < late;
+      const isRepaired = this.#repairOne(mark, byId, isLastCount).catch((error: unknown) => {
+        // One that can't be counted now must not keep the others waiting; the next repair tries again.
+        failed(error, mark._id);
+        return false;
       });
-      if (!(await this.#recountAll(known))) continue;
-      repaired += 1;
-      if (alone || dead === undefined || at < late) await this.#marks.deleteOne({ _id });
-      else await this.#marks.updateOne({ _id }, { $set: { counted: true } });
+      if (await isRepaired) repaired += 1;
     }
     return repaired;
+  }
+
+  /** @returns false when one of its parents never had a quiet moment */
+  async #repairOne(
+    { _id, parents }: MarkDocument,
+    counters: ReadonlyMap<string, Counter>,
+    isLastCount: boolean,
+  ): Promise<boolean> {
+    const known = parents.flatMap(({ counter: name, id }) => {
+      const counter = counters.get(name);
+      return counter === undefined ? [] : [{ counter, id }];
+    });
+    if (!(await this.#recountAll(known))) return false;
+    if (isLastCount) await this.#marks.deleteOne({ _id });
+    else await this.#marks.updateOne({ _id }, { $set: { counted: true } });
+    return true;
   }
 
   /** Counts the children of every parent that has or had some. For numbers that begin to be kept. */
@@ -175,9 +200,7 @@ export class CountStore {
     const version: unknown = parent[counter.version];
     const unchanged = { ...which, [counter.version]: version ?? { $exists: false } };
     if (await this.#isChanging(counter, id)) return false;
-    const set = await parents
-      .updateOne(unchanged, setNumber(counter, children))
-      .catch(unlessAgainstValidator);
+    const set = await parents.updateOne(unchanged, setNumber(counter, children)).catch(unlessRefused);
     return set === undefined || set.matchedCount === 1;
   }
 
@@ -186,7 +209,7 @@ export class CountStore {
     if (!(await this.recount(parent))) await this.#note([parent], { abandoned: true });
   }
 
-  async #note(parents: readonly Counted[], state: Pick<MarkDocument, "abandoned">): Promise<Mark> {
+  async #note(parents: readonly Counted[], state: MarkState): Promise<Mark> {
     const id = new ObjectId();
     const made = { at: this.#now(), instance: this.#instance };
     await this.#marks.insertOne({ _id: id, ...made, parents: parents.map(toNamed), ...state });
@@ -197,8 +220,8 @@ export class CountStore {
    * We were so slow that somebody took us for dead. They may count before our change arrives, and then remove that mark: so
    * ours is a new one.
    */
-  async #markAgain({ id, parents }: Mark): Promise<Mark> {
-    const again = await this.#note(parents, { abandoned: true });
+  async #markAgain({ id, parents }: Mark, state: MarkState): Promise<Mark> {
+    const again = await this.#note(parents, state);
     await this.#marks.deleteOne({ _id: id });
     return again;
   }
@@ -234,17 +257,17 @@ export class CountStore {
     }
     for (const [name, operations] of byCollection) {
       const parents = this.#db.collection<Document>(name, this.#promise);
-      await parents.bulkWrite(operations, { ordered: false }).catch(unlessAgainstValidator);
+      await parents.bulkWrite(operations, { ordered: false }).catch(unlessRefused);
     }
   }
 }
 
 /**
- * A number that the validator of the parents' collection refuses stays as it is: only its author can do something about
- * that, and the children are written all the same.
+ * A number that a parent can't take stays as it is: the validator of its collection refuses it, or there is no room for it in
+ * 16 MB. Only the author of these can do something about that, and the children are written all the same.
  */
-function unlessAgainstValidator(error: unknown): undefined {
-  if (!isAgainstValidator(error)) throw error;
+function unlessRefused(error: unknown): undefined {
+  if (!isAgainstDocument(error)) throw error;
 }
 
 /** One document for each parent that a child names. */

@@ -11,7 +11,7 @@ import {
 } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
-import { asRefusal, isAgainstValidator, isDuplicate, isUnanswered } from "./driver-errors.js";
+import { asRefusal, isAgainstDocument, isDuplicate, isUnanswered } from "./driver-errors.js";
 
 /** `shelf` was renamed to `rack`; its data lies under the old name. */
 const definition = bareTable("items", {
@@ -171,16 +171,16 @@ describe("other failures", () => {
     },
   );
 
-  it("of several writes are those of a validator only where all of them are", () => {
+  it("of several writes are those of their documents only where all of them are", () => {
     const refused = { message: "Document failed validation", code: 121 };
     const bulk = (writeErrors: object[], concern?: object) => {
       const bulkError = new MongoBulkWriteError(new MongoServerError(refused), resultWith(concern));
       return Object.assign(bulkError, { writeErrors });
     };
-    expect(isAgainstValidator(new MongoServerError(refused))).toBe(true);
-    expect(isAgainstValidator(bulk([refused, refused]))).toBe(true);
-    expect(isAgainstValidator(bulk([refused, { message: "x", code: 1 }]))).toBe(false);
-    expect(isAgainstValidator(bulk([refused], { code: 64 }))).toBe(false);
+    expect(isAgainstDocument(new MongoServerError(refused))).toBe(true);
+    expect(isAgainstDocument(bulk([refused, { message: "too large", code: 17_419 }]))).toBe(true);
+    expect(isAgainstDocument(bulk([refused, { message: "x", code: 1 }]))).toBe(false);
+    expect(isAgainstDocument(bulk([refused], { code: 64 }))).toBe(false);
   });
 
   it("that nobody foresaw stay what they are", () => {

@@ -206,12 +206,16 @@ export function isTypeMismatch(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TYPE_MISMATCH;
 }
 
-/** Does the collection's validator refuse a document, or several, and is that all that went wrong? */
-export function isAgainstValidator(error: unknown): boolean {
-  if (!(error instanceof MongoServerError) || error.code !== VALIDATION_FAILED) return false;
+/**
+ * Is it the documents that are refused, by their collection's validator or because they would be too large, and is that all
+ * that went wrong?
+ */
+export function isAgainstDocument(error: unknown): boolean {
+  const isOne = ({ code }: { readonly code?: unknown }): boolean =>
+    typeof code === "number" && [VALIDATION_FAILED, ...TOO_LARGE].includes(code);
+  if (!(error instanceof MongoServerError) || !isOne(error)) return false;
   if (!(error instanceof MongoBulkWriteError)) return true;
-  const writeErrors = [error.writeErrors].flat();
-  return !isUnconfirmed(error) && writeErrors.every(({ code }) => code === VALIDATION_FAILED);
+  return !isUnconfirmed(error) && [error.writeErrors].flat().every(isOne);
 }
 
 const MEBIBYTE = 1024 * 1024;

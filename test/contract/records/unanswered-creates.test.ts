@@ -1,6 +1,6 @@
 // A write of which the database did not say whether it was done: what a look shows then may be relied on.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { Db } from "mongodb";
+import { type Db, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, isCommand } from "../../support/command-proxy.js";
@@ -262,6 +262,29 @@ describe("records that are linked", () => {
     proxy.decide(() => "pass");
     expect([status, (await admin.get("/docks")).body.data, isDeleted]).toEqual([200, [], true]);
   }, 60_000);
+});
+
+describe("a create of a counted child whose answer was lost", () => {
+  it("is counted once it is there, though it came after its parent's children were counted", async () => {
+    await makeTable(admin, {
+      name: "crews",
+      columns: [{ name: "name", type: "string" }],
+      relations: [{ name: "ship", type: "many-to-one", table: "ships", inverse: "crews", counted: true }],
+    });
+    const { body: made } = await admin.post("/ships", { name: "Pequod" });
+    const { id } = made.data[0];
+    proxy.decide((command) => (isCommand("insert", "crews")(command) ? "lost" : "pass"));
+    expect((await admin.post("/crews", { name: "late", ship: id })).status).toBe(503);
+    proxy.decide(() => "pass");
+    // The command that was lost arrives after all.
+    await db.collection("crews").insertOne({ name: "late", shipId: ObjectId.createFromHexString(id) });
+    // As if two minutes had passed.
+    await db.collection("_counting").updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
+    const number = async () =>
+      (await admin.get(`/ships/${id}`, { fields: "_count(crews)" })).body.data[0]._count.crews;
+    expect(await until(number, (seen) => seen === 1, 30_000)).toBe(1);
+    expect(await db.collection("_counting").countDocuments()).toBe(0);
+  }, 90_000);
 });
 
 describe("a create that got no number for its id", () => {

@@ -18,6 +18,7 @@ import { allOf, type Document } from "../../query/lower/document.js";
 import { linksElsewhere, stillLinks } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { refuseContended, untilStill } from "../../until-still.js";
+import { mayStillBeDone } from "../whole/uncertain.js";
 
 /** What an update does to one document. */
 export interface FieldChange {
@@ -213,8 +214,8 @@ export class CountedWrites {
     try {
       deltas = await write();
     } catch (error) {
-      // Part of it may have been written. If we can't count now, the mark stays for later.
-      await this.#counts.abandon(mark).catch(() => undefined);
+      // Part of it may have been written, or may still be. If we can't count now, the mark stays for later.
+      await this.#counts.abandon(mark, !mayStillBeDone(error)).catch(() => undefined);
       throw error;
     }
     await this.#counts.settle(mark, summed(deltas));

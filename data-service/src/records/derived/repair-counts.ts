@@ -1,4 +1,4 @@
-// Counts again what dead processes have left uncertain. Every process does this at its start, and for others while it runs.
+// Counts again what dead processes and lost answers have left uncertain. Every process does this at its start, and for others while it runs.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ownCounters } from "../../catalog/catalog.js";
@@ -21,6 +21,10 @@ export async function repairCounts(deps: CountRepairDeps, { alone }: Pick<Onlook
   const onlooker = { clock, instances, own: presence.id, alone };
   const { tables } = await catalogs.refresh();
   const counters = [...tables.values()].flatMap(ownCounters);
-  const repaired = await counts.repair(counters, (mark) => isDead(onlooker, mark), alone);
+  const repaired = await counts.repair(counters, {
+    isDead: (mark) => isDead(onlooker, mark),
+    alone,
+    failed: (err, mark) => logger.error({ err, mark }, "numbers of children are not counted yet"),
+  });
   if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
 }
