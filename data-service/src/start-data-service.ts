@@ -18,6 +18,7 @@ import { describeStore } from "./mongo/store-address.js";
 import { prepare } from "./prepare.js";
 import { repairCounts } from "./records/derived/repair-counts.js";
 import { startSearchFiller } from "./records/derived/search-filler.js";
+import { lookAfterDeletes } from "./records/whole/look-after-deletes.js";
 import { repairUnfinished } from "./records/whole/repair-unfinished.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { isDead, type Noted } from "./schema/dead-instances.js";
@@ -132,6 +133,11 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
       UNFINISHED_REPAIR_EVERY_MS,
       "interrupted writes were not taken back",
       oneAtATime(() => repairUnfinished(records, { alone: isEmbedded(config) })),
+    ),
+    repeat(
+      UNFINISHED_REPAIR_EVERY_MS,
+      "links to what was deleted were not looked for",
+      oneAtATime(() => lookAfterDeletes(records, { alone: isEmbedded(config) })),
     ),
   ];
 }

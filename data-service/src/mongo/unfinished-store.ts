@@ -190,14 +190,41 @@ export class UnfinishedStore {
     return matchedCount === 1;
   }
 
-  async endDelete({ id }: Delete): Promise<void> {
-    await this.#deletes.deleteOne({ _id: id });
+  /** The same for several that are done. @returns false when others have taken them all */
+  async takeDone(done: readonly Delete[], instance: string, now: Date): Promise<boolean> {
+    const latest = new Date(Math.max(...done.map(({ at }) => at.getTime())));
+    const untaken = { _id: { $in: done.map(({ id }) => id) }, at: { $lte: latest } };
+    const { matchedCount } = await this.#deletes.updateMany(untaken, { $set: { instance, at: now } });
+    return matchedCount > 0;
   }
 
-  async allDeletes(): Promise<Delete[]> {
-    const found = await this.#deletes.find().sort({ _id: 1 }).toArray();
-    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+  async endDeletes(ended: readonly Delete[]): Promise<void> {
+    await this.#deletes.deleteMany({ _id: { $in: ended.map(({ id }) => id) } });
   }
+
+  /** Those of which something may still be there. */
+  async openDeletes(): Promise<Delete[]> {
+    return (
+      await this.#deletes
+        .find({ done: { $ne: true } })
+        .sort({ _id: 1 })
+        .toArray()
+    ).map(deleteOf);
+  }
+
+  /**
+   * Those of which all is gone, the first ones first: each single delete leaves one, so there may be very many.
+   * @param instance of its notes only those that ended before then
+   */
+  async *doneDeletes(instance: string, before: Date): AsyncGenerator<Delete> {
+    const due = { $or: [{ at: { $lt: before } }, { instance: { $ne: instance } }] };
+    for await (const found of this.#deletes.find({ done: true, ...due }).sort({ _id: 1 }))
+      yield deleteOf(found);
+  }
+}
+
+function deleteOf({ _id, ...rest }: DeleteDocument): Delete {
+  return { id: _id, ...rest };
 }
 
 /** Changes noted by an earlier version can't be told from other people's any more: such a record stays as it is. */

@@ -290,6 +290,20 @@ describe("what a dead process has left", () => {
     60_000,
   );
 
+  it("of thousands of deletes that are done are links to what went, which are let go of together", async () => {
+    const [table, at] = [await tableId("shelves"), new Date(Date.now() - 61_000)];
+    const gone = Array.from({ length: 5_000 }, () => new ObjectId());
+    const { id } = await make(api, "items", { title: "linked to the last one" });
+    const linked = { _id: new ObjectId(String(id)) };
+    await db.collection("items").updateOne(linked, { $set: { shelfId: gone.at(-1) } });
+    const note = { instance: "another", at, table, judged: true, first: true, permanent: false, done: true };
+    const notes = gone.map((each) => ({ ...note, group: new ObjectId(), ids: [each] }));
+    await db.collection("_deletes").insertMany(notes);
+    const left = () => db.collection("_deletes").countDocuments({ ids: { $in: gone } });
+    expect(await until(left, (count) => count === 0, 15_000)).toBe(0);
+    expect(await read(api, "items", id, "shelf")).toEqual({ shelf: null });
+  }, 60_000);
+
   it("is worked off in a deleted table once that comes back", async () => {
     const columns = [{ name: "name", type: "string" }];
     const parent = { name: "parent", type: "many-to-one", table: "crates", onDelete: "RESTRICT" };

@@ -25,9 +25,6 @@ export type UnfinishedRepairDeps = RecordDeps & {
   readonly logger: Logger;
 };
 
-/** No request takes longer between its two looks at a record that it links to. */
-const LATE_MS = 60_000;
-
 /**
  * What concerns a table that is being changed is left for the next time. The change would wait for this as for any write,
  * and this must not wait for a change that may never end.
@@ -38,7 +35,6 @@ export async function repairUnfinished(
 ): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
-  const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
   await deps.gate.run(async () => {
     const catalog = await deps.catalogs.refresh();
     const isFree = freeTables(catalog);
@@ -50,10 +46,8 @@ export async function repairUnfinished(
     );
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
-  for (const left of await deletes.notes.allDeletes()) {
-    if (deletes.underWay.has(left.group)) continue;
-    // A dead process may have left a link that it wrote and did not look at again.
-    if (!isLate(left) && !(await isLeft(left))) continue;
+  for (const left of await deletes.notes.openDeletes()) {
+    if (deletes.underWay.has(left.group) || !(await isLeft(left))) continue;
     // One that can't be ended now must not keep the others waiting.
     await deps.gate
       .run(() => deletes.underWay.while(left.group, () => endDelete(deps, left)))
@@ -79,23 +73,48 @@ export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => 
 
 async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void> {
   const catalog = await deps.catalogs.refresh();
-  const table = tableById(catalog, left.table);
-  if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return;
-  if (await areKept(deps, catalog, new Set([left.table]))) return;
+  if (await mustWait(deps, catalog, left.table)) return;
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
+  const table = tableById(catalog, left.table);
   if (table !== undefined) {
     // A delete that is not known to be allowed takes nothing more. One whose first record is gone has taken all others before.
-    if (left.judged && left.first && !left.done) await removeRest(deps, catalog, table, left);
-    if (!left.done) await unmark(deps, { table, ids: left.ids }, left.group);
-    const there = await deps.store.existing(table, left.ids);
-    const gone = left.ids.filter((id) => !there.has(idText(table, id)));
+    if (left.judged && left.first) await removeRest(deps, catalog, table, left);
+    await unmark(deps, { table, ids: left.ids }, left.group);
+  }
+  await lookAgain(deps, catalog, [left]);
+}
+
+/** Is the table being changed, or one that a delete there may write to, or is it deleted and may come back? */
+export async function mustWait(deps: UnfinishedRepairDeps, catalog: Catalog, id: string): Promise<boolean> {
+  const table = tableById(catalog, id);
+  if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return true;
+  return areKept(deps, catalog, new Set([id]));
+}
+
+/** Ends links that were made to records while these went, and forgets their notes. @param left of one kind (see kindOf) */
+export async function lookAgain(
+  deps: UnfinishedRepairDeps,
+  catalog: Catalog,
+  left: readonly Delete[],
+): Promise<void> {
+  const [first] = left;
+  const table = first && tableById(catalog, first.table);
+  if (table !== undefined) {
+    const ids = left.flatMap((each) => each.ids);
+    const there = await deps.store.existing(table, ids);
+    const gone = ids.filter((id) => !there.has(idText(table, id)));
     // What does not exist was removed for good, even if its table keeps what is deleted.
-    const only = left.permanentIn === undefined ? {} : { permanentIn: table.id };
+    const only = first?.permanentIn === undefined ? {} : { permanentIn: table.id };
     const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined, ...only };
     await new Deleter(deps, catalog, reach).lookAgain({ table, ids: gone });
   }
-  await notes.endDelete(left);
+  await deps.deletes.notes.endDeletes(left);
+}
+
+/** Notes of one kind are worked off by one look. */
+export function kindOf({ table, permanentIn: only }: Delete): string {
+  return `${table} ${only !== undefined}`;
 }
 
 /** If anything forbids the delete by now, the records that are still there stay. */
