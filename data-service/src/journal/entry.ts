@@ -111,12 +111,17 @@ export function isCut(kept: unknown): boolean {
   return isBinary(kept) && [CUT, CUT_OTHERWISE].some((mark) => sameValue(mark, kept));
 }
 
+type Images = Pick<Entry, "before" | "after">;
+
+const MEBIBYTE = 1024 * 1024;
 /** A MongoDB document may have 16 MB; an entry holds two records, and some space must be left. */
-const MOST_BYTES = 12 * 1024 * 1024;
+const MOST_BYTES = 12 * MEBIBYTE;
+/** An announcement holds one, which may nearly have 16 MB, and says more of it than the record does. */
+const MOST_BYTES_ANNOUNCED = 15 * MEBIBYTE;
 
 /** The entry without its largest values, if it would be too large to be stored. */
-export function fitted(entry: Entry): Entry {
-  let excess = calculateObjectSize(entry) - MOST_BYTES;
+export function fitted<Kept extends Images>(entry: Kept, most = MOST_BYTES): Kept {
+  let excess = calculateObjectSize(entry) - most;
   if (excess <= 0) return entry;
   const cut = new Set<string>();
   for (const { field, bytes } of largestFirst(entry)) {
@@ -127,7 +132,15 @@ export function fitted(entry: Entry): Entry {
   return { ...entry, ...withoutValues(entry, cut) };
 }
 
-function largestFirst({ before = {}, after = {} }: Entry): { field: string; bytes: number }[] {
+/**
+ * What is stored of a change before it is made, without values that there is no room for. It is read only where the process
+ * that makes the change did not publish it: that one still has all values.
+ */
+export function announcementOf(pending: Pending): Pending {
+  return fitted(pending, MOST_BYTES_ANNOUNCED);
+}
+
+function largestFirst({ before = {}, after = {} }: Images): { field: string; bytes: number }[] {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const bytesOf = (field: string): number => calculateObjectSize({ was: before[field], is: after[field] });
   return fields
@@ -135,7 +148,7 @@ function largestFirst({ before = {}, after = {} }: Entry): { field: string; byte
     .toSorted((one, other) => other.bytes - one.bytes);
 }
 
-function withoutValues({ before, after }: Entry, cut: ReadonlySet<string>): Pick<Entry, "before" | "after"> {
+function withoutValues({ before, after }: Images, cut: ReadonlySet<string>): Images {
   const marked = (image: Document, mark: (field: string) => Binary): Document =>
     Object.fromEntries(
       Object.entries(image).map(([field, value]) => [field, cut.has(field) ? mark(field) : value]),

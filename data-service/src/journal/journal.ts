@@ -4,7 +4,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { StoredRecord } from "../query/shape.js";
-import { type Entry, entryOf, lastChangeOf, type Pending } from "./entry.js";
+import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending } from "./entry.js";
 
 export interface JournalDeps {
   readonly journal: JournalStore;
@@ -45,7 +45,7 @@ export class Journal {
   }
 
   announce(pending: readonly Pending[]): Promise<void> {
-    return this.#deps.journal.announce(pending);
+    return this.#deps.journal.announce(pending.map(announcementOf));
   }
 
   /** Forgets announced changes that were certainly not made. If this fails, it only costs a repair later. */

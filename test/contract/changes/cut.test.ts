@@ -1,5 +1,6 @@
 // Contract 5.3 and 5.4: what is told of changes that are too large for the journal to keep all of them.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, search } from "../../support/api.js";
 import { type EventSource, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -9,15 +10,20 @@ const reader = { email: "reader@example.com", password: "correct horse battery" 
 
 /** Its state before a change and after it are too much together. */
 const LARGE = `${"x".repeat(6_400_000)} needle`;
+const SIZE = { $project: { size: { $bsonSize: "$$ROOT" } } };
 const CONTAINED = { body: { _contains: "needle" } };
 
 let stack: Stack;
 let admin: Api;
+let client: MongoClient;
+let db: Db;
 const open: EventSource[] = [];
 
 beforeAll(async () => {
   stack = await startStack({ env: { BODY_MAX_BYTES: String(16 * 1024 * 1024) } });
   admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
+  db = client.db();
   const columns = [
     { name: "title", type: "string" },
     { name: "body", type: "text" },
@@ -33,7 +39,10 @@ afterEach(() => {
   for (const source of open.splice(0)) source.close();
 });
 
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
 
 async function follow(who: { email: string; password: string }, filter: object): Promise<EventSource> {
   const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", who);
@@ -104,6 +113,30 @@ describe("a change of a record that the journal has no room for", () => {
       ["ready", "reset", `deleted ${id}`],
       ["ready", "reset"],
     ]);
+  });
+});
+
+describe("a record of nearly 16 MB", () => {
+  /** So much that what its table has of it leaves room for its last change, but an announcement has none for the record. */
+  const full = async (): Promise<number> => {
+    const id = await makeDraft({ title: "new" });
+    await change(id, { title: "a" });
+    const drafts = db.collection<{ _id: number }>("drafts");
+    const [stored] = await drafts.aggregate([{ $match: { _id: id } }, SIZE]).toArray();
+    const body = "x".repeat(16 * 1024 * 1024 - stored?.size - 30);
+    await drafts.updateOne({ _id: id }, { $set: { body } });
+    return id;
+  };
+
+  it("can be changed, and what was not changed is told as such", async () => {
+    const id = await full();
+    await change(id, { title: "b" });
+    const { body } = await admin.get(`/drafts/${id}/history`);
+    expect(body.data[0].changes).toEqual({ title: { from: "a", to: "b" } });
+  });
+
+  it("can be deleted", async () => {
+    expect((await admin.delete(`/drafts/${await full()}`)).status).toBe(200);
   });
 });
 
