@@ -119,6 +119,17 @@ describe("changes that many streams wait for", () => {
     expect(seen.begun).toBe(5);
   });
 
+  it("keep no stream waiting that is over, whatever the others wait for", async () => {
+    const judging = new Judging();
+    const wish = wishFor(DEMANDING);
+    const over = new AbortController();
+    const neverJudged = () => new Promise<never>(() => undefined);
+    const waiting = [1, 2].map(() => judging.run(wish, change(1), over.signal, neverJudged));
+    judging.run(wish, change(1), open(), neverJudged);
+    over.abort();
+    expect(await Promise.all(waiting)).toEqual([[], []]);
+  });
+
   it("are judged for those that go on, though the first that came is over: also where little is asked", async () => {
     const judging = new Judging();
     const { seen, judge } = judgements();

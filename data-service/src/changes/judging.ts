@@ -22,7 +22,8 @@ export class Judging {
 
   /**
    * Judges entries when it is their turn. Streams that wish for the same with the same rights share a judgement under way.
-   * @param stream aborted when the stream is over; a judgement that nobody waits for is dropped
+   * @param stream aborted when the stream is over: it waits no longer, and a judgement that nobody waits for is dropped
+   * @returns nothing when the stream is over
    */
   run(
     wish: Wish,
@@ -35,7 +36,7 @@ export class Judging {
     const known = ofWish.get(key);
     if (known !== undefined) {
       known.streams.push(stream);
-      return known.told;
+      return unlessOver(stream, known.told);
     }
     const streams = [stream];
     const isWanted = (): boolean => streams.some(({ aborted }) => !aborted);
@@ -52,7 +53,7 @@ export class Judging {
     const soon = (): Promise<Told[]> => Promise.resolve().then(judgeIfWanted);
     const told = (isPlain(wish) ? soon() : this.#inTurn(judgeIfWanted)).finally(forget);
     ofWish.set(key, { told, streams });
-    return told;
+    return unlessOver(stream, told);
   }
 }
 
@@ -62,4 +63,13 @@ export class Judging {
  */
 function isPlain({ node }: Wish): boolean {
   return ownFields(node) !== undefined;
+}
+
+function unlessOver(stream: AbortSignal, told: Promise<readonly Told[]>): Promise<readonly Told[]> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve([]);
+    if (stream.aborted) leave();
+    stream.addEventListener("abort", leave, { once: true });
+    told.then(resolve, reject).finally(() => stream.removeEventListener("abort", leave));
+  });
 }
