@@ -1,4 +1,5 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
+import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
@@ -67,9 +68,22 @@ export async function openWish(
  * What the caller is told about entries of the table, in their order. A change is told when the record matched before it,
  * after it, or both; with the record as it is now, or null when the caller can no longer read it. Where nobody knows that, it is
  * `reset`.
- * @throws NoRoom when there are several records and too much of them: ask for some entries of these
+ * @throws NoRoom when there are several and they are too much, or take too long, together: ask for some entries of these
  */
 export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
+  try {
+    return await judgeInTime(deps, wish, entries);
+  } catch (err) {
+    if (!(err instanceof AppError && err.code === "QUERY_TIMEOUT")) throw err;
+    const [only, ...more] = entries;
+    if (only === undefined || more.length > 0) throw new NoRoom();
+    // Whoever came back to this change would wait for it in vain again.
+    deps.logger.warn({ err, table: wish.table.name }, "a change can't be judged in time");
+    return [{ event: "reset", position: only.position, data: {} }];
+  }
+}
+
+async function judgeInTime(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
   const events = await eventsOf(
     deps,
     wish,
