@@ -1,5 +1,6 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two is gone.
 import { AppError, isClientError } from "@portico/shared/app-error";
+import type { JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
 import type { Feed } from "../journal/feed.js";
@@ -8,9 +9,10 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { inRoom } from "../records/read/room.js";
+import { isAsBegun } from "../records/read/while-allowed.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { EventStream } from "./event-stream.js";
-import { judge, openWish, type Told, type Wish } from "./judge.js";
+import { judge, type OpenWish, openWish, type Told } from "./judge.js";
 import type { Judging } from "./judging.js";
 import type { Place, Positions } from "./position.js";
 import type { EndReason, StreamEnd, Streams } from "./streams.js";
@@ -44,7 +46,8 @@ export interface Follower {
  * @throws AppError what a list would be refused with, 404 for a table without `changes`, 400 for a foreign Last-Event-ID
  */
 export async function follow(deps: FollowDeps, follower: Follower, response: Response): Promise<void> {
-  const { table } = await openWish(deps, follower.principal, follower.table, follower.parameters);
+  const { wish } = await openWish(deps, follower.principal, follower.table, follower.parameters);
+  const { table } = wish;
   if (table.changes !== true) {
     const remedy = table.system
       ? "tables of the service itself have none to follow"
@@ -58,7 +61,7 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   response.once("close", () => stop.end("gone"));
   try {
     const isLost = place !== undefined && (place.epoch !== table.journalEpoch || place.role !== role);
-    await new Following(deps, follower, table, response, stop).run(start, isLost);
+    await new Following(deps, follower, { table, at: start, isLost }, response, stop).run();
   } finally {
     stop.end("over");
     deps.streams.close(stop);
@@ -75,10 +78,26 @@ function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Ta
   );
 }
 
+/** Where a stream begins. */
+interface Beginning {
+  readonly table: Table;
+  readonly at: Position;
+  /** Whether what came after this is unknown, or what came before it was told to another role. */
+  readonly isLost: boolean;
+}
+
+/** What becomes of some entries. */
+interface Judged {
+  readonly told: readonly Told[];
+  /** The last of them. */
+  readonly upTo: Position;
+}
+
 class Following {
   readonly #deps: FollowDeps;
   readonly #follower: Follower;
-  /** As they were at the point from which the stream continues without a gap. */
+  /** Up to here everything has been told, and the table and the role are those of then: the stream has no gap since. */
+  #at: Position;
   #table: Table;
   #role: string;
   #present: Table;
@@ -89,27 +108,27 @@ class Following {
    * Earlier events were told by the rights of another role, or later ones were not kept: the client must read everything
    * again.
    */
-  #mustReset = false;
-  #beatAt = 0;
+  #mustReset: boolean;
 
-  constructor(deps: FollowDeps, follower: Follower, table: Table, response: Response, stop: StreamEnd) {
+  constructor(deps: FollowDeps, follower: Follower, begin: Beginning, response: Response, stop: StreamEnd) {
     this.#deps = deps;
     this.#follower = follower;
     this.#principal = follower.principal;
     this.#role = roleOf(follower.principal);
-    this.#table = table;
-    this.#present = table;
-    this.#stream = new EventStream(response, deps.changesStallMs);
+    this.#at = begin.at;
+    this.#table = begin.table;
+    this.#present = begin.table;
+    this.#mustReset = begin.isLost;
+    this.#stream = new EventStream(response, deps.changesStallMs, stop.signal);
     this.#stop = stop;
   }
 
-  /** @param isLost whether what came after the start is unknown, or what came before it was told to another role */
-  async run(start: Position, isLost: boolean): Promise<void> {
-    this.#mustReset = isLost;
+  async run(): Promise<void> {
     this.#stream.open();
     const looking = setInterval(() => void this.#lookAtCaller(), LOOK_AT_CALLER_MS).unref();
+    const beating = setInterval(() => this.#beat(), this.#deps.changesHeartbeatMs).unref();
     try {
-      this.#stream.end(await this.#tell(start));
+      this.#stream.end(await this.#tell());
     } catch (err) {
       // The head has been sent, so an error body would be read as events. The client learns what is wrong when it
       // reconnects.
@@ -118,56 +137,75 @@ class Following {
       this.#stream.end(reasonOf(err));
     } finally {
       clearInterval(looking);
+      clearInterval(beating);
     }
   }
 
   /** @returns why it ended */
-  async #tell(start: Position): Promise<EndReason> {
+  async #tell(): Promise<EndReason> {
     const { feed } = this.#deps;
-    let at = start;
-    const send = (event: string) => this.#stream.send({ event, id: this.#idOf(at), data: {} });
-    const isKnown = !this.#mustReset && (await feed.read(at)) !== undefined;
-    if (isKnown && !(await send("ready"))) return "slow";
+    const isKnown = !this.#mustReset && (await feed.read(this.#at)) !== undefined;
+    if (isKnown) await this.#send("ready");
     while (this.#stop.reason === undefined) {
-      const entries = await feed.read(at);
-      if (entries === undefined || this.#mustReset) {
-        this.#mustReset = false;
-        this.#table = this.#present;
-        this.#role = roleOf(this.#principal);
-        at = await feed.tip();
-        if (!(await send("reset"))) return "slow";
-      } else if (entries.length === 0) {
-        if (!(await this.#wait(at))) return "slow";
-      } else {
-        if (!(await this.#tellOf(entries))) return "slow";
-        at = entries.at(-1)?.position ?? at;
-      }
+      const entries = await feed.read(this.#at);
+      if (entries === undefined || this.#mustReset) await this.#reset();
+      else if (entries.length === 0) await this.#wait();
+      else await this.#tellOf(entries);
     }
     return this.#stop.reason;
   }
 
-  /** Some are told before the next are judged: a client that reads slowly holds no more than these. */
-  async #tellOf(entries: readonly Numbered[]): Promise<boolean> {
-    const own = entries.filter(({ entry }) => entry.table === this.#table.id);
-    if (own.length === 0) return true;
-    for await (const some of inRoom(own, (each) => this.#judge(each))) {
-      for (const told of some) {
-        // Nobody knows what follows from this change: the client has to look.
-        this.#mustReset ||= told.event === "reset";
-        // What was judged by former rights is not told: a reset follows.
-        if (this.#isOver()) return true;
-        if (!(await this.#send(told))) return false;
-      }
-      if (this.#isOver()) return true;
-    }
-    return true;
+  async #reset(): Promise<void> {
+    const tip = await this.#deps.feed.tip();
+    // All at once: a sign of life with the new role and the former place would say that nothing was missed.
+    this.#mustReset = false;
+    this.#table = this.#present;
+    this.#role = roleOf(this.#principal);
+    this.#at = tip;
+    await this.#send("reset");
   }
 
-  async #judge(entries: readonly Numbered[]): Promise<readonly Told[]> {
-    const wish = await this.#openWish();
+  /** Some are told before the next are judged: a client that reads slowly holds no more than these. */
+  async #tellOf(entries: readonly Numbered[]): Promise<void> {
+    const own = entries.filter(({ entry }) => entry.table === this.#table.id);
+    if (own.length > 0)
+      for await (const parts of inRoom(own, (some) => this.#judge(some)))
+        for (const part of parts) {
+          await this.#sendAll(part);
+          if (this.#isOver()) return;
+        }
+    this.#at = entries.at(-1)?.position ?? this.#at;
+  }
+
+  async #sendAll({ told, upTo }: Judged): Promise<void> {
+    for (const { event, position, data } of told) {
+      // Nobody knows what follows from this change: the client has to look.
+      this.#mustReset ||= event === "reset";
+      // What was judged by former rights is not told: a reset follows.
+      if (this.#isOver()) return;
+      this.#at = position;
+      await this.#send(event, data);
+    }
+    if (!this.#isOver()) this.#at = upTo;
+  }
+
+  async #judge(entries: readonly Numbered[]): Promise<readonly Judged[]> {
+    const asked = await this.#openWish();
+    const { wish } = asked;
     if (!this.#goesOn(wish.table)) return [];
+    const openedAt = performance.now();
     const judged = () => judge(this.#deps, wish, entries);
-    return this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
+    const told = await this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
+    const isLate = !this.#isOver() && performance.now() - openedAt > LOOK_AT_CALLER_MS;
+    if (isLate && !(await this.#mayStill(asked))) return this.#judge(entries);
+    return [{ told, upTo: entries.at(-1)?.position ?? this.#at }];
+  }
+
+  /** A judgement may have waited for its turn: rules take effect within seconds. */
+  async #mayStill({ wish, rights }: OpenWish): Promise<boolean> {
+    const now = await this.#deps.rights(this.#principal);
+    const began = { rights, actions: ["read"], root: wish.node } as const;
+    return isAsBegun(began, now, await this.#deps.catalogs.get());
   }
 
   /** Nothing more is told of what has been read. */
@@ -175,32 +213,32 @@ class Following {
     return this.#stop.reason !== undefined || this.#mustReset;
   }
 
-  #openWish(): Promise<Wish> {
+  #openWish(): Promise<OpenWish> {
     const { table, parameters } = this.#follower;
     return openWish(this.#deps, this.#principal, table, parameters);
   }
 
-  #send({ event, position, data }: Told): Promise<boolean> {
-    this.#beatAt = performance.now();
-    return this.#stream.send({ event, id: this.#idOf(position), data });
+  async #send(event: string, data: JsonObject = {}): Promise<void> {
+    const isTaken = await this.#stream.send({ event, id: this.#idOf(this.#at), data });
+    if (!isTaken) this.#stop.end("slow");
   }
 
-  /** Waits until there is more to read, or it is time for a sign of life. */
-  async #wait(at: Position): Promise<boolean> {
+  /** A sign of life, also while nothing of what is read and judged is told: it moves the client's place on. */
+  #beat(): void {
+    if (!this.#isOver()) this.#stream.beat(this.#idOf(this.#at));
+    this.#wake();
+  }
+
+  /** Waits until there is more to read, or something else to do. */
+  async #wait(): Promise<void> {
     // An end that came during a read that found nothing no longer wakes anybody.
-    if (this.#stop.reason !== undefined) return true;
-    const { feed, changesHeartbeatMs } = this.#deps;
+    if (this.#stop.reason !== undefined) return;
     const wake = new AbortController();
-    const timer = setTimeout(() => wake.abort(), changesHeartbeatMs).unref();
     const stop = (): void => wake.abort();
     this.#stop.signal.addEventListener("abort", stop, { once: true });
     this.#wake = stop;
-    await feed.more(at, wake.signal);
-    clearTimeout(timer);
+    await this.#deps.feed.more(this.#at, wake.signal);
     this.#stop.signal.removeEventListener("abort", stop);
-    if (performance.now() - this.#beatAt < changesHeartbeatMs) return true;
-    this.#beatAt = performance.now();
-    return this.#stream.beat(this.#idOf(at));
   }
 
   #wake: () => void = () => {};
@@ -211,7 +249,7 @@ class Following {
       if (now === undefined) return this.#stop.end("signed-out");
       this.#mustReset ||= roleOf(now) !== this.#role;
       this.#principal = now;
-      this.#goesOn((await this.#openWish()).table);
+      this.#goesOn((await this.#openWish()).wish.table);
       if (this.#mustReset) this.#wake();
     } catch (error) {
       // A caller who can't be checked must not be told anything.

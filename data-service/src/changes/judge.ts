@@ -6,6 +6,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
+import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
@@ -38,6 +39,12 @@ export interface Wish {
   readonly view: ReadView;
 }
 
+/** A wish, and the rights by which it was checked. */
+export interface OpenWish {
+  readonly wish: Wish;
+  readonly rights: Rights;
+}
+
 const known = new Remembered<Wish>();
 
 /**
@@ -50,9 +57,9 @@ export async function openWish(
   principal: Principal,
   tableName: string,
   parameters: Parameters,
-): Promise<Wish> {
+): Promise<OpenWish> {
   const rights = await deps.rights(principal);
-  return deps.catalogs.decide((catalog) => {
+  const wish = await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
@@ -62,6 +69,7 @@ export async function openWish(
       return { table, view, node: withParts(useCountersIn(root, rules), { filter: root.filter }) };
     });
   });
+  return { wish, rights };
 }
 
 /**

@@ -45,7 +45,12 @@ export async function* whileAllowed<Some>(
 }
 
 /** @throws AppError 403 */
-function requireAsBegun({ rights, actions, root }: Begun, now: Rights, catalog: Catalog): void {
-  if (now.readsAs(rights, actions) && isStillOpen(root, catalog)) return;
+function requireAsBegun(began: Begun, now: Rights, catalog: Catalog): void {
+  if (isAsBegun(began, now, catalog)) return;
   throw new AppError("FORBIDDEN", "What you may read has changed since this answer began; ask again.");
+}
+
+/** May the caller still read what something began with? Pure. */
+export function isAsBegun({ rights, actions, root }: Begun, now: Rights, catalog: Catalog): boolean {
+  return now.readsAs(rights, actions) && isStillOpen(root, catalog);
 }

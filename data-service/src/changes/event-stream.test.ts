@@ -1,0 +1,93 @@
+// Events on their way to clients that read as fast as they can, and to those that don't read.
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { listen, type RunningServer } from "@portico/shared/server";
+import express from "express";
+import { EventStream } from "./event-stream.js";
+
+const PATIENCE_MS = 1_000;
+/** More than the buffers of both ends hold; its characters have several bytes, so that some lie across pieces. */
+const LARGE = "aé😀".repeat(3_000_000);
+/** What a slow client takes at once, and how long it rests then: in all, it takes longer than the service has patience. */
+const BIT = 1_500_000;
+const BIT_MS = 100;
+
+let server: RunningServer | undefined;
+let answer: IncomingMessage | undefined;
+
+afterEach(async () => {
+  answer?.destroy();
+  await server?.stop();
+});
+
+/** A stream and its client, which has read nothing yet. */
+async function open(over = new AbortController().signal) {
+  const app = express();
+  const opened = new Promise<EventStream>((resolve) => {
+    app.use((_request, response) => {
+      const stream = new EventStream(response, PATIENCE_MS, over);
+      stream.open();
+      resolve(stream);
+    });
+  });
+  server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  const request = get(server.url, { agent: false });
+  const [client] = (await once(request, "response")) as [IncomingMessage];
+  answer = client;
+  return { stream: await opened, client };
+}
+
+/** Takes a bit, rests, and so on to the end. */
+async function readSlowly(client: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of client as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes < BIT) continue;
+    bytes = 0;
+    await delay(BIT_MS);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+const large = { event: "created", id: "1", data: { text: LARGE } };
+const LARGE_TEXT = `event: created\nid: 1\ndata: ${JSON.stringify(large.data)}\n\n`;
+
+describe("an event that is long under way", () => {
+  it("is sent whole to a client that reads steadily", async () => {
+    const { stream, client } = await open();
+    const began = performance.now();
+    const read = readSlowly(client);
+    expect(await stream.send(large)).toBe(true);
+    expect(performance.now() - began).toBeGreaterThan(PATIENCE_MS);
+    stream.end("restart");
+    expect((await read).endsWith(`${LARGE_TEXT}event: end\ndata: {"reason":"restart"}\n\n`)).toBe(true);
+  }, 30_000);
+
+  it("is given up where its client reads nothing, and the end comes behind the whole of it", async () => {
+    const { stream, client } = await open();
+    expect(await stream.send(large)).toBe(false);
+    stream.beat("2");
+    stream.end("slow");
+    const read: Buffer[] = [];
+    for await (const piece of client as AsyncIterable<Buffer>) read.push(piece);
+    const text = Buffer.concat(read).toString();
+    expect(text.endsWith(`\n\n${LARGE_TEXT}event: end\ndata: {"reason":"slow"}\n\n`)).toBe(true);
+  }, 30_000);
+
+  it("does not hold up the end of a stream whose client reads steadily", async () => {
+    const over = new AbortController();
+    const { stream, client } = await open(over.signal);
+    // It may be cut off in the end.
+    const read = readSlowly(client).catch(() => "");
+    const sent = stream.send(large);
+    await delay(PATIENCE_MS / 2);
+    over.abort();
+    expect(await sent).toBe(false);
+    stream.end("signed-out");
+    await read;
+  }, 30_000);
+});
