@@ -812,6 +812,19 @@ describe("a database of ten collections as other programs leave them", () => {
         expect(title.name).toBe("title");
       });
 
+      it("refuses an undo that would lead a column back to a field that another one shows by now", async () => {
+        const [state, title] = table.columns;
+        await patchConfirmed(admin, table.id, { columns: columnsWith(table, "title", { type: "json" }) });
+        const heading = { id: title.id, name: "heading" };
+        const added = await patch({ columns: [state, heading, { name: "title", type: "string" }] });
+        expect([added.status, added.body.message]).toEqual([200, "Success"]);
+        const undone = await admin.post(`/svc_table/${table.id}/undo`);
+        expect([undone.status, undone.body.message]).toEqual([
+          409,
+          ['the field of "heading" is now used by "title"'],
+        ]);
+      });
+
       it("refuses a default that would not be unique, and has written it nowhere", async () => {
         const before = await stored();
         const code = { name: "code", type: "string", default: "x" };

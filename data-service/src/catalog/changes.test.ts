@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { same } from "./canonical.js";
+import type { Transition } from "./changed-fields.js";
 import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
@@ -74,10 +75,11 @@ function definition(parts: object, former?: TableDefinition): TableDefinition {
     indexes: [],
     ...parts,
   } as unknown as TableDefinition;
-  const taken = new Set(Object.values(former?.storage.fields ?? {}));
+  const { fields: known = {}, retired } = former?.storage ?? {};
+  const taken = new Set([...Object.values(known), ...(retired ?? [])]);
   const fields = Object.fromEntries(
     [...plain.columns, ...plain.relations].map(({ id, name }) => {
-      const field = former?.storage.fields[id] ?? freeField(name, taken);
+      const field = known[id] ?? freeField(name, taken);
       taken.add(field);
       return [id, field];
     }),
@@ -205,6 +207,49 @@ describe("the difference of two definitions", () => {
       for (const list of [columns, relations])
         expect(new Set(list.map(({ name }) => name)).size).toBe(list.length);
     });
+  });
+});
+
+/** Whose values of which form lie in a table's fields: any others would be misread. */
+function formsOf({ columns, relations, storage }: TableDefinition): [field: string, form: string][] {
+  const forms = [
+    ...columns.map(({ id, type, encrypted }) => [id, `${id} ${type} ${encrypted}`] as const),
+    ...relations.map(({ id, type, table }) => [id, `${id} ${type === "many-to-many"} ${table}`] as const),
+  ];
+  return forms.map(([id, form]) => [String(storage.fields[id]), form]);
+}
+
+describe("changes and undos, one after another", () => {
+  const wish = shape.map((parts) => ({ ...parts, name: "t" }));
+  /** Out of few, so that a table is often made again what it was before. */
+  const history = fc.tuple(wish, wish).chain((few) => {
+    // Which of the changes so far: an undo passes over those that cost nothing.
+    const undo = fc.nat({ max: 2 });
+    return fc.array(fc.oneof(fc.constantFrom(...few), undo), { minLength: 4, maxLength: 9 });
+  });
+
+  it("leave in each field values of one member, in one form", () => {
+    fc.assert(
+      fc.property(wish, history, (first, steps) => {
+        let now = definition(first);
+        const changes: Transition[] = [];
+        const forms = new Map(formsOf(now));
+        for (const step of steps) {
+          if (typeof step === "number") {
+            const [undone] = changes.splice(step, 1);
+            if (undone !== undefined) now = revertChange(now, undone, () => false);
+          } else {
+            changes.push(diff(now, definition(step, now)));
+            now = changes.at(-1)?.after ?? now;
+          }
+          for (const [field, form] of formsOf(now)) {
+            expect([field, forms.get(field) ?? form]).toEqual([field, form]);
+            forms.set(field, form);
+          }
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

@@ -55,9 +55,10 @@ export function revertChange(
     const { id } = former;
     const [then, later] = [before.storage.fields[id], after.storage.fields[id]];
     const [current, changed] = [memberOf(now, id), memberOf(after, id)];
-    // A field holds what its member's type says, so the two come back together or not at all.
-    const isBack = current === undefined || reverted(current, former, changed) !== undefined;
-    if (then !== undefined && isBack && (later === undefined || later === fields[id])) fields[id] = then;
+    // A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
+    const isBack =
+      current === undefined ? changed === undefined : reverted(current, former, changed) !== undefined;
+    if (then !== undefined && isBack && then !== later) fields[id] = then;
   }
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];

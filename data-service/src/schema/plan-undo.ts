@@ -227,8 +227,8 @@ function restoringFills(
 }
 
 /**
- * Meanwhile a schema file may have given the ids of removed members to another table or, in an adopted collection, their
- * field to another member.
+ * Meanwhile a schema file may have given the ids of removed members to another table. In an adopted collection another member
+ * may have come to a field that is led back to.
  * @throws AppError 409
  */
 function requireOwnMembers(
@@ -237,16 +237,17 @@ function requireOwnMembers(
   after: TableDefinition,
 ): void {
   const known = new Set([...(existing?.columns ?? []), ...(existing?.relations ?? [])].map(({ id }) => id));
-  const back = [...after.columns, ...after.relations].filter(({ id }) => !known.has(id));
-  const taken = back.flatMap(({ id, name }) => {
-    const other = memberElsewhere(others, id);
-    return other === undefined ? [] : [`the id of "${name}" is now used by "${other}"`];
-  });
+  const members = [...after.columns, ...after.relations];
+  const taken = members
+    .filter(({ id }) => !known.has(id))
+    .flatMap(({ id, name }) => {
+      const other = memberElsewhere(others, id);
+      return other === undefined ? [] : [`the id of "${name}" is now used by "${other}"`];
+    });
   const { fields } = after.storage;
-  const sharing = back.flatMap(({ id, name }) => {
-    const other = [...after.columns, ...after.relations].find(
-      (each) => each.id !== id && fields[each.id] === fields[id],
-    );
+  const moved = members.filter(({ id }) => existing?.storage.fields[id] !== fields[id]);
+  const sharing = moved.flatMap(({ id, name }) => {
+    const other = members.find((each) => each.id !== id && fields[each.id] === fields[id]);
     return other === undefined ? [] : [`the field of "${name}" is now used by "${other.name}"`];
   });
   const problems = [...taken, ...sharing];

@@ -287,6 +287,43 @@ describe("undo", () => {
     expect((await admin.get(`/${made.name}`, { fields: "a" })).body.data).toEqual([{ a: [{ id: bob.id }] }]);
   });
 
+  const patched = async (id: string, body: object) =>
+    expect((await admin.patch(`/svc_table/${id}`, body)).body.message).toBe("Success");
+
+  it("brings values and type back together where both were changed back and again since, at no cost", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
+      { key: "k1", a: "007" },
+      { key: "k2", a: "many" },
+    ]);
+    const to = (type: string) => ({ columns: columnsWith(made, "a", { type }) });
+    await patchConfirmed(admin, made.id, to("int"));
+    await patched(made.id, to("string"));
+    await patched(made.id, to("int"));
+    await make(admin, made.name, { key: "k3", a: 5 });
+    expect((await undone(made.id)).columns[0].type).toBe("string");
+    expect(await byKey(made.name)).toEqual(["007", "many", "5"]);
+  });
+
+  it("brings links and the table they lead to back together, without those to records that went since", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const places = await table(TEXT, [{ a: "Rome" }]);
+    const idsIn = async ({ name }: Row): Promise<string[]> =>
+      (await admin.get(`/${name}`, { sort: "a" })).body.data.map(({ id }: Row) => id);
+    const [[ann, bob], [rome]] = [await idsIn(people), await idsIn(places)];
+    const relation = { name: "a", type: "many-to-one", table: people.name };
+    const linked = [ann, bob].map((a, at) => ({ key: `k${at}`, a }));
+    const made = await table({ columns: [KEY], relations: [relation] }, linked);
+    const to = ({ name }: Row) => ({ relations: [{ id: made.relations[0].id, table: name }] });
+    await patchConfirmed(admin, made.id, to(places));
+    await patched(made.id, to(people));
+    await patched(made.id, to(places));
+    await make(admin, made.name, { key: "k2", a: rome });
+    expect((await admin.delete(`/${people.name}/${bob}`)).status).toBe(200);
+    expect((await undone(made.id)).relations[0].table).toBe(people.name);
+    expect(await byKey(made.name)).toEqual([{ id: ann }, null, null]);
+    expect(await collection(made.name).distinct("aId")).toEqual([new ObjectId(ann)]);
+  });
+
   it("keeps the name that a column was given since its type was changed", async () => {
     const made = await table(TEXT, [{ a: "12" }, { a: "many" }]);
     await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
