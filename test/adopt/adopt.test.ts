@@ -109,6 +109,7 @@ describe("a database of ten collections as other programs leave them", () => {
       "  meta.seo: left as it is, not served",
       "  raw: bytes, served as base64, read-only",
       "drafts: is a view, left out",
+      'folded: is a collection with a default collation ("en"), left out',
       "fs.chunks: holds files of GridFS, left out",
       "fs.files: holds files of GridFS, left out",
     ])

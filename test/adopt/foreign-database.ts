@@ -163,6 +163,7 @@ export async function makeForeignDatabase(db: Db): Promise<void> {
   // Nobody's data.
   await db.collection("fs.files").insertOne({ filename: "a.txt", length: 1 });
   await db.collection("fs.chunks").insertOne({ n: 0, data: new Binary(new Uint8Array([1])) });
+  await db.createCollection("folded", { collation: { locale: "en", strength: 2 } });
   await db.createCollection("drafts", { viewOn: "articles", pipeline: [{ $match: { status: "draft" } }] });
 }
 

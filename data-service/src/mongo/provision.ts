@@ -143,7 +143,7 @@ function serves(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
 }
 
 /** By code points, as every query here does. */
-export function comparesPlainly({ collation }: IndexDescriptionInfo): boolean {
+export function comparesPlainly({ collation }: Pick<IndexDescriptionInfo, "collation">): boolean {
   return collation === undefined || collation.locale === "simple";
 }
 

@@ -1,9 +1,10 @@
 // A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
-import type { Db, Document } from "mongodb";
+import type { CollectionInfo, Db, Document } from "mongodb";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { comparesPlainly } from "./provision.js";
+import { whyNoTable } from "./why-no-table.js";
 
 /** Up to this many documents are all looked at; of more, a sample of this size. */
 const SAMPLE = 5_000;
@@ -53,9 +54,7 @@ async function listCollections(db: Db, systemPrefix: string, used: ReadonlySet<s
   const names = new Set(all.map(({ name }) => name));
   const judged = all
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, type = "collection" }) => {
-      return { name, reason: reasonAgainst(name, type, names, systemPrefix, used) };
-    });
+    .map((info) => ({ name: info.name, reason: reasonAgainst(info, names, systemPrefix, used) }));
   return {
     collections: judged.filter(({ reason }) => reason === undefined).map(({ name }) => name),
     left: judged.filter(({ reason }) => reason).map(({ name, reason }) => `${name}: ${reason}`),
@@ -64,18 +63,17 @@ async function listCollections(db: Db, systemPrefix: string, used: ReadonlySet<s
 
 /** Why a collection is not shown; empty for those that nobody would expect. */
 function reasonAgainst(
-  name: string,
-  type: string,
+  info: CollectionInfo,
   names: ReadonlySet<string>,
   systemPrefix: string,
   used: ReadonlySet<string>,
 ): string | undefined {
+  const { name } = info;
   if (name.startsWith("system.") || /^_[a-z]/.test(name) || name.startsWith(systemPrefix)) return "";
   if (used.has(name)) return "has a table already";
-  if (type !== "collection") return `is a ${type}`;
   const bucket = name.replace(/\.(?:files|chunks)$/, "");
   const isBucket = bucket !== name && names.has(`${bucket}.files`) && names.has(`${bucket}.chunks`);
-  return isBucket ? "holds files of GridFS" : undefined;
+  return isBucket ? "holds files of GridFS" : whyNoTable(info);
 }
 
 async function readProfile(db: Db, name: string): Promise<CollectionProfile> {

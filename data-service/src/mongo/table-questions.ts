@@ -8,6 +8,7 @@ import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { asStored } from "../query/as-read.js";
 import { listIn } from "./record-store.js";
 import { BATCH } from "./walk-records.js";
+import { whyNoTable } from "./why-no-table.js";
 
 /** How many records are named by their ids. */
 export const EXAMPLES = 5;
@@ -26,8 +27,8 @@ export interface TableQuestions {
   count(table: Table): Promise<number>;
   /** Counts those that are not deleted. */
   countLiving(table: Table): Promise<number>;
-  /** What lies under the name, in the database's word: `collection`, `view`, `timeseries`; undefined for nothing. */
-  kindOf(collection: string): Promise<string | undefined>;
+  /** Completes "people …"; undefined for a collection that can be a table, and where there is none. */
+  whyNoTable(collection: string): Promise<string | undefined>;
   /** Are there any documents? */
   holdsAny(collection: string): Promise<boolean>;
   /** Records that have a value in the field. */
@@ -63,9 +64,9 @@ export function makeTableQuestions(db: Db): TableQuestions {
   return {
     count: (table) => of(table).countDocuments({}),
     countLiving: (table) => of(table).countDocuments(living(table)),
-    async kindOf(name) {
-      const found = await db.listCollections({ name }, { nameOnly: true }).next();
-      return found?.type;
+    async whyNoTable(name) {
+      const found = await db.listCollections({ name }, { nameOnly: false }).next();
+      return found === null ? undefined : whyNoTable(found);
     },
     async holdsAny(collection) {
       const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });

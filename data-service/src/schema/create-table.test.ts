@@ -77,6 +77,24 @@ describe("a table that others have finished, who took its maker for dead", () =>
   });
 });
 
+describe("tables whose making was interrupted", () => {
+  it("are finished, also where the making of one of them fails", async () => {
+    const [maker, other] = [makeInstance(database), makeInstance(database)];
+    const release = async (): Promise<void> => {};
+    const provisionNew = () => Promise.reject(new Error("killed"));
+    const dying = { ...maker, provisionNew, catalogStore: { ...maker.catalogStore, release } };
+    for (const name of ["broken", "members"])
+      await expect(createTable(dying, { name })).rejects.toThrow("killed");
+    const refusing: SchemaDeps["provisionNew"] = async (table, isOurs) => {
+      if (table.name === "broken") throw new Error("the database can't");
+      await other.provisionNew(table, isOurs);
+    };
+    await finishInterrupted({ ...other, provisionNew: refusing });
+    expect([...(await other.catalogs.refresh()).tables.keys()]).toEqual(["members"]);
+    expect(await other.catalogStore.making()).toEqual([]);
+  });
+});
+
 describe("a new table of the name of one that was given up", () => {
   const columns = [
     { name: "email", type: "string" },
@@ -173,18 +191,20 @@ describe("a new table over documents that a deleted one has shown", () => {
   });
 });
 
-describe("a name under which there is something else than a collection", () => {
+describe("a name under which there is something that can't be a table", () => {
   beforeEach(async () => {
     await db.collection("members").insertOne({ email: "a" });
     await db.createCollection("active", { viewOn: "members", pipeline: [] });
     await db.createCollection("nobody", { viewOn: "members", pipeline: [{ $match: { email: "b" } }] });
     await db.createCollection("measured", { timeseries: { timeField: "at" } });
+    await db.createCollection("folded", { collation: { locale: "en", strength: 2 } });
   });
 
   it.each([
     ["active", "a view"],
     ["nobody", "a view"],
     ["measured", "a time series"],
+    ["folded", 'a collection with a default collation ("en")'],
   ])("is no table's: %s", async (name, kind) => {
     const making = makeTable(makeInstance(database), { name, columns: [{ name: "email", type: "string" }] });
     const message = `name: "${name}" is ${kind}, which can't be a table`;

@@ -39,7 +39,7 @@ export interface SchemaDeps extends AskingCaller {
   readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
   readonly presence: Pick<Presence, "everyone" | "id">;
-  readonly data: Pick<TableData, "holdsAny" | "kindOf" | "dropIndexes">;
+  readonly data: Pick<TableData, "holdsAny" | "whyNoTable" | "dropIndexes">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -122,19 +122,16 @@ async function newTable(
   return definition;
 }
 
-/** What a collection's name may belong to otherwise. */
-const NO_COLLECTIONS: Readonly<Record<string, string>> = { view: "a view", timeseries: "a time series" };
-
-/** The documents of a view or a time series can't be written, or not as records are. @throws AppError 409 */
+/** @throws AppError 409 where the collection can't be a table */
 export async function requireCollection(
-  { data }: { readonly data: Pick<TableData, "kindOf"> },
+  { data }: { readonly data: Pick<TableData, "whyNoTable"> },
   { name, storage }: TableDefinition,
 ): Promise<void> {
   const { collection } = storage;
-  const kind = NO_COLLECTIONS[(await data.kindOf(collection)) ?? ""];
+  const why = await data.whyNoTable(collection);
   const place = collection === name ? "name" : "storage.collection";
-  if (kind !== undefined)
-    throw new AppError("CONFLICT", `${place}: "${collection}" is ${kind}, which can't be a table`);
+  if (why !== undefined)
+    throw new AppError("CONFLICT", `${place}: "${collection}" ${why}, which can't be a table`);
 }
 
 /**
@@ -295,12 +292,12 @@ export async function unlocked(
 }
 
 /**
- * Finishes tables whose making was interrupted by a crash; one that no longer fits is given up. At its start an instance
- * finishes everything it finds, and while it runs, what dead ones have left.
+ * Finishes tables whose making was interrupted by a crash; one that no longer fits, or fails, is given up: it keeps nobody from
+ * being served. At its start an instance finishes everything it finds, and while it runs, what dead ones have left.
  * @param isLeft whether the maker will do nothing more about it
  */
 export async function finishInterrupted(
-  deps: SchemaDeps,
+  deps: SchemaDeps & { readonly logger: Logger },
   isLeft: (maker: Noted) => Promise<boolean> = async () => true,
 ): Promise<void> {
   for (const making of await deps.catalogStore.making()) {
@@ -311,7 +308,8 @@ export async function finishInterrupted(
         requireStillFits(deps, definition, catalog),
       );
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      if (error instanceof AppError) continue;
+      deps.logger.error({ err: error, table: definition.name }, "finishing the making of a table failed");
     }
   }
 }
