@@ -44,6 +44,9 @@ export interface SessionUser extends SignedIn {
 /** Whoever sent a request. */
 export type Requester = Anonymous | SignedIn;
 
+/** Does what a root admin would do where nobody asks for it: a schema file says so. No user has this id. */
+export const SERVICE: User = { kind: "user", userId: "0".repeat(24), roleId: null, isRootAdmin: true };
+
 export const ANONYMOUS: Anonymous = { kind: "anonymous" };
 
 /** @returns undefined for anonymous callers and API tokens */

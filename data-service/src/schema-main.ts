@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError } from "@portico/shared/env";
-import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
+import { readSchemaFile, type SchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
 import {
   asConfigError,
@@ -18,14 +18,17 @@ import { connectStore } from "./mongo/connect.js";
 import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
-import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
+import { storedAccess } from "./schema/apply-access.js";
+import type { FileDifference } from "./schema/apply-file.js";
+import { applyWholeFile, compareWholeFile, type FileDifferences } from "./schema/apply-whole-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
 import { writeNew, writeWhole } from "./write-whole.js";
 
 const USAGE = `usage: npm run schema -- <command> [file]
-  pull  [file]             write the tables of the database into the file
+  pull  [file] [--tables]  write the tables of the database into the file, with its roles and rules;
+                           with --tables without these
   diff  [file]             show what apply would do; exit code 1 when there is a difference
-  apply [file] [--confirm] make the tables what the file says; with --confirm also what loses data
+  apply [file] [--confirm] make tables, roles and rules what the file says; with --confirm also what loses data
   infer [file] --database <url>
                            write a file whose tables serve the collections of an existing database as they are;
                            nothing is written to that database, and no file is overwritten
@@ -47,16 +50,16 @@ process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
 });
 
 async function run(words: readonly string[]): Promise<number> {
-  const { command, file: named, database, isConfirmed } = readCall(words);
+  const { command, file: named, database, isConfirmed, isTablesOnly } = readCall(words);
   const url = database === undefined ? {} : { MONGODB_URL: database };
   const config = readConfig({ ...commandSettings(process.env), ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
-  if (command === "pull") return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file));
+  if (command === "pull")
+    return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file, isTablesOnly));
   if (command === "diff") return withReadDatabase(config, ONE_PROCESS, (deps) => diff(deps, file));
   return withDatabase(config, ONE_PROCESS, async (deps) => {
-    const tables = await tablesOf(file);
-    const differences = await applyFile(deps.records, tables, isConfirmed);
+    const differences = flat(await applyWholeFile(deps.records, await read(file), isConfirmed));
     if (show(differences) !== "stopped") return 0;
     process.stderr.write(`${nothingApplied(differences)}\n`);
     return 1;
@@ -68,6 +71,7 @@ interface Call {
   readonly file: string | undefined;
   readonly database: string | undefined;
   readonly isConfirmed: boolean;
+  readonly isTablesOnly: boolean;
 }
 
 /** @throws WrongCall when the words make no sense */
@@ -78,18 +82,23 @@ function readCall(words: readonly string[]): Call {
   const command = COMMANDS.find((each) => each === named);
   if (command === undefined) throw new WrongCall(`"${named}" is none of pull, diff, apply and infer.`);
   if (tooMany !== undefined) throw new WrongCall(`"${tooMany}" is one word too many.`);
-  const { database, confirm } = values;
+  const { database, confirm, tables } = values;
   if (command !== "infer" && database !== undefined)
     throw new WrongCall(
       `${command} takes no --database: its database is MONGODB_URL, or the one in DATA_DIR.`,
     );
   if (command !== "apply" && confirm === true) throw new WrongCall(`${command} takes no --confirm.`);
-  return { command, file, database, isConfirmed: confirm === true };
+  if (command !== "pull" && tables === true) throw new WrongCall(`${command} takes no --tables.`);
+  return { command, file, database, isConfirmed: confirm === true, isTablesOnly: tables === true };
 }
 
 function parseWords(args: string[]) {
   try {
-    const options = { database: { type: "string" }, confirm: { type: "boolean" } } as const;
+    const options = {
+      database: { type: "string" },
+      confirm: { type: "boolean" },
+      tables: { type: "boolean" },
+    } as const;
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -120,19 +129,19 @@ async function infer(config: Config, file: string): Promise<number> {
 }
 
 /** A database without tables is more often the wrong one than the right one: an existing file must not be lost to it. */
-async function pull({ records, config }: Deps, file: string): Promise<number> {
+async function pull({ records, config }: Deps, file: string, isTablesOnly: boolean): Promise<number> {
   const tables = await records.catalogStore.load();
   const isThere = new ConfigError([
     `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
   ]);
-  const text = writeSchemaFile(tables);
+  const text = writeSchemaFile(tables, isTablesOnly ? undefined : await storedAccess(records));
   await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);
   return 0;
 }
 
 async function diff({ records }: Deps, file: string): Promise<number> {
-  return show(await compareFile(records, await tablesOf(file))) === "same" ? 0 : 1;
+  return show(flat(await compareWholeFile(records, await read(file)))) === "same" ? 0 : 1;
 }
 
 function readText(file: string): Promise<string> {
@@ -141,13 +150,17 @@ function readText(file: string): Promise<string> {
   });
 }
 
-async function tablesOf(file: string) {
-  const { tables, problems } = readSchemaFile(await readText(file));
+async function read(file: string): Promise<SchemaFile> {
+  const { problems, ...said } = readSchemaFile(await readText(file));
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
-  return tables;
+  return said;
 }
 
-function show(differences: readonly TableDifference[]): "same" | "changes" | "stopped" {
+function flat({ tables, access }: FileDifferences): readonly FileDifference[] {
+  return [...tables, ...access];
+}
+
+function show(differences: readonly FileDifference[]): "same" | "changes" | "stopped" {
   for (const { name, changes, problems, confirmable } of differences) {
     for (const change of changes) process.stdout.write(`${name}: ${change}\n`);
     for (const problem of problems)
@@ -158,7 +171,7 @@ function show(differences: readonly TableDifference[]): "same" | "changes" | "st
   return differences.length === 0 ? "same" : "changes";
 }
 
-function nothingApplied(differences: readonly TableDifference[]): string {
+function nothingApplied(differences: readonly FileDifference[]): string {
   const isWrong = differences.some(({ problems, confirmable }) => problems.length > 0 && !confirmable);
   const remedy = isWrong
     ? "put right what is marked WRONG first"

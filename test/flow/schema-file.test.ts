@@ -1,4 +1,4 @@
-// Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
+// Contract 6: tables as code, and who may do what with them. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -19,9 +19,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
-import { type Api, signIn } from "../support/api.js";
+import { type Api, apiOf, signIn } from "../support/api.js";
 import { fileOf } from "../support/run-state.js";
 import { ADMIN, freshDatabase, type RunningService, startService } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 const LIBRARY = [
   {
@@ -421,5 +422,189 @@ describe("npm run schema", () => {
       expect.stringMatching(/^The signing keys .* can't be decrypted;.*\n$/),
     ]);
     mongodbUrl = freshDatabase();
+  }, 60_000);
+});
+
+describe("roles and rules of a schema file", () => {
+  const BOOKS = {
+    name: "books",
+    columns: [
+      { name: "title", type: "string" },
+      { name: "price", type: "int" },
+    ],
+  };
+  const CHEAP = { table: "books", action: "read", filter: { price: { _lt: 5 } } };
+  const TITLES = { table: "books", action: "read", fields: "title" };
+  const writeAll = (more: object, ...tables: object[]): Promise<void> =>
+    writeFile(file, JSON.stringify({ tables: tables.length === 0 ? [BOOKS] : tables, ...more }));
+  /** Ids and all. */
+  const access = async (admin: Api) => {
+    const [roles, rules] = await Promise.all(
+      ["/svc_role", "/svc_permission"].map((path) => admin.get(path, { sort: "id", limit: "0" })),
+    );
+    return { roles: roles?.body.data, rules: rules?.body.data };
+  };
+  const makeRole = async (admin: Api, name: string, rules: object[]): Promise<void> => {
+    const role = (await admin.post("/svc_role", { name })).body.data[0].id;
+    await admin.post(
+      "/svc_permission",
+      rules.map((rule) => ({ ...rule, role })),
+    );
+  };
+  /** What the start tells of it; the log may come a moment after the service answers. */
+  const changesTold = async ({ log }: RunningService): Promise<string[]> => {
+    const whole = await until(log, (text) => text.includes("data service is ready"));
+    return whole.split("\n").filter((line) => line.includes("SCHEMA_FILE has changed who may do what"));
+  };
+
+  it("go to another database by pull and a start: its members may do the same there", async () => {
+    await writeAll({});
+    await startAnd(async (admin) => {
+      await makeRole(admin, "clerk", [CHEAP, { ...CHEAP, action: "delete" }]);
+      await admin.post("/svc_permission", { role: null, ...TITLES });
+      await admin.post("/svc_permission", { role: null, ...TITLES, action: "update", isEnabled: false });
+    });
+    expect((await command("pull", file)).code).toBe(0);
+    const pulled = await readFile(file, "utf8");
+    expect(JSON.parse(pulled)).toMatchObject({
+      roles: [{ name: "clerk", rules: [CHEAP, { ...CHEAP, action: "delete" }] }],
+      everyone: [TITLES],
+    });
+    mongodbUrl = freshDatabase();
+    const service = await start();
+    expect(await changesTold(service)).toHaveLength(4);
+    const admin = await signIn(service.url, ADMIN);
+    const clerk = { email: "clerk@example.com", password: "the password of a clerk" };
+    const [role] = (await admin.get("/svc_role")).body.data;
+    await admin.post("/svc_user", { ...clerk, role: role.id });
+    await admin.post("/books", [
+      { title: "Cheap", price: 1 },
+      { title: "Dear", price: 9 },
+    ]);
+    const asked = { fields: "title,price", sort: "title", filter: { price: { _gt: 0 } } };
+    expect((await apiOf(service.url).get("/books", { fields: "title", sort: "title" })).body.data).toEqual([
+      { title: "Cheap" },
+      { title: "Dear" },
+    ]);
+    expect((await apiOf(service.url).get("/books", asked)).status).toBe(400);
+    const seen = await (await signIn(service.url, clerk)).get("/books", { fields: "*", sort: "title" });
+    expect(seen.body.data).toMatchObject([{ title: "Cheap", price: 1 }, { title: "Dear" }]);
+    expect(seen.body.data[1]).not.toHaveProperty("price");
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    await command("pull", file);
+    expect(await readFile(file, "utf8")).toBe(pulled);
+    expect((await command("pull", file, "--tables")).code).toBe(0);
+    expect(Object.keys(JSON.parse(await readFile(file, "utf8")))).toEqual(["tables"]);
+  }, 60_000);
+
+  it("are the same after a second start", async () => {
+    await writeAll({ roles: [{ name: "clerk", rules: [CHEAP] }], everyone: [TITLES] });
+    const made = await startAnd(access);
+    expect([made.roles.length, made.rules.length]).toEqual([1, 2]);
+    const again = await start();
+    expect(await access(await signIn(again.url, ADMIN))).toEqual(made);
+    expect(await changesTold(again)).toEqual([]);
+  });
+
+  it("are told by diff and made by apply; what the file does not name stays", async () => {
+    await writeAll({});
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    await makeRole(admin, "clerk", [CHEAP, { ...CHEAP, action: "delete" }]);
+    await makeRole(admin, "other", [CHEAP]);
+    await admin.post("/svc_permission", { role: null, ...TITLES });
+    const before = await access(admin);
+    expect((await command("diff", file)).code).toBe(0);
+    await writeAll({
+      roles: [
+        { name: "clerk", description: "Sells.", rules: [CHEAP, TITLES] },
+        { name: "new", rules: [TITLES] },
+      ],
+    });
+    const steps = [
+      'role "clerk": role.set description',
+      'role "clerk": rule.add read books {"fields":"title"}',
+      'role "clerk": rule.remove delete books {"filter":{"price":{"_lt":5}}}',
+      'role "new": create',
+      'role "new": rule.add read books {"fields":"title"}',
+      "",
+    ].join("\n");
+    expect(await command("diff", file)).toMatchObject({ code: 1, output: steps });
+    expect(await access(admin)).toEqual(before);
+    expect(await command("apply", file)).toMatchObject({ code: 0, output: steps });
+    const { roles, rules } = await access(admin);
+    const idOf = (name: string) => roles.find((role: { name: string }) => role.name === name).id;
+    const [clerk, other, fresh] = ["clerk", "other", "new"].map(idOf);
+    expect(
+      rules.map((rule: { role: { id: string } | null; fields: string | null }) => [
+        rule.role?.id ?? null,
+        rule.fields,
+      ]),
+    ).toEqual([
+      [clerk, null],
+      [other, null],
+      [null, "title"],
+      [clerk, "title"],
+      [fresh, "title"],
+    ]);
+    expect((await command("apply", file)).output).toBe("no difference\n");
+  }, 60_000);
+
+  it("that do not fit the tables of the file stop all of it, with their places", async () => {
+    await writeAll({});
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const before = [await tables(admin), await access(admin)];
+    const isbn = { name: "isbn", type: "string" };
+    await writeAll(
+      {
+        roles: [{ name: "clerk", rules: [TITLES, { ...CHEAP, filter: { isbn: "1", titel: "" } }] }],
+        everyone: [{ ...TITLES, action: "create", presets: { price: "dear" }, table: "book" }],
+      },
+      { ...BOOKS, columns: [...BOOKS.columns, isbn] },
+    );
+    const { code, output, errors } = await command("apply", file);
+    expect([code, errors]).toEqual([1, "Nothing was applied: put right what is marked WRONG first.\n"]);
+    expect(output.split("\n").filter((line) => line.includes("WRONG"))).toEqual([
+      expect.stringMatching(/^role "clerk": WRONG roles\[0\]\.rules\[1\]\.filter\.titel: .*"title"/),
+      expect.stringMatching(/^everyone: WRONG everyone\[0\]\.table: there is no table "book"/),
+    ]);
+    expect(await refused()).toMatch(/^role "clerk": roles\[0\]\.rules\[1\]\.filter\.titel: /m);
+    expect([await tables(admin), await access(admin)]).toEqual(before);
+  }, 60_000);
+
+  it("are left alone where a table of the file is refused", async () => {
+    await writeAll({});
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    await admin.post("/books", { title: "One", price: 1 });
+    await writeAll({ everyone: [TITLES] }, { ...BOOKS, columns: BOOKS.columns.slice(0, 1) });
+    expect((await command("apply", file)).code).toBe(1);
+    expect((await access(admin)).rules).toEqual([]);
+    expect((await command("apply", file, "--confirm")).code).toBe(0);
+    expect((await access(admin)).rules).toMatchObject([TITLES]);
+  }, 60_000);
+
+  it("follow a table that the same file renames", async () => {
+    await writeAll({ everyone: [TITLES] });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const before = (await access(admin)).rules;
+    await command("pull", file);
+    const pulled = await readFile(file, "utf8");
+    await writeFile(file, pulled.replaceAll('"books"', '"titles"'));
+    expect(await command("diff", file)).toMatchObject({ code: 1, output: "titles: table.set name\n" });
+    expect((await command("apply", file)).code).toBe(0);
+    expect((await access(admin)).rules).toMatchObject([{ id: before[0].id, table: "titles" }]);
+  }, 60_000);
+
+  it("are made once by four instances that start at once", async () => {
+    await writeAll({});
+    await startAnd(access);
+    const rules = Array.from({ length: 40 }, (_, at) => ({ ...CHEAP, filter: { price: at } }));
+    await writeAll({ roles: [{ name: "clerk", rules }], everyone: [TITLES] });
+    const [one] = await Promise.all(Array.from({ length: 4 }, start));
+    const made = await access(await signIn(one?.url ?? "", ADMIN));
+    expect([made.roles.length, made.rules.length]).toEqual([1, 41]);
   }, 60_000);
 });

@@ -1,6 +1,9 @@
-// Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the existing tables, and written.
+// Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the existing tables, and written. Who may do
+// what with them stands beside them: see permission/access-file.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { type JsonRead, readJson } from "@portico/shared/read-json";
+import { type FileAccess, NO_ACCESS, readAccess, writeAccess } from "../permission/access-file.js";
+import type { StoredAccess } from "../permission/rule.js";
 import { TABLE_KEYS } from "./check-definition.js";
 import { linkField } from "./check-storage.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
@@ -14,19 +17,23 @@ export interface FileTable {
   readonly json: JsonObject;
 }
 
+export interface SchemaFile {
+  readonly tables: readonly FileTable[];
+  readonly access: FileAccess;
+}
+
 /** Some editors begin every file with it, and nobody sees it. */
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/** Reads the text of a file. @returns its tables, or every problem it has */
-export function readSchemaFile(file: string): { tables: readonly FileTable[]; problems: readonly string[] } {
+/** Reads the text of a file. @returns what it says, or every problem it has */
+export function readSchemaFile(file: string): SchemaFile & { readonly problems: readonly string[] } {
   const text = file.replace(BYTE_ORDER_MARK, "");
   const read = readJson(text);
-  if (read.kind !== "json") return { tables: [], problems: [unreadable(text, read)] };
+  if (read.kind !== "json") return unread(unreadable(text, read));
   const { json } = read;
-  if (!isObject(json) || !isArray(json.tables))
-    return { tables: [], problems: ['must be an object {"tables":[…]}'] };
+  if (!isObject(json) || !isArray(json.tables)) return unread('must be an object {"tables":[…]}');
   const problems = Object.keys(json)
-    .filter((key) => key !== "tables")
+    .filter((key) => !["tables", "roles", "everyone"].includes(key))
     .map((key) => `${key}: is not known here`);
   const tables = json.tables.flatMap((each, at) => {
     const name = isObject(each) ? each.name : undefined;
@@ -39,7 +46,12 @@ export function readSchemaFile(file: string): { tables: readonly FileTable[]; pr
   const ids = tables.flatMap(({ id }) => id ?? []);
   for (const twice of [...repeated(names), ...repeated(ids)])
     problems.push(`tables: "${twice}" is there more than once`);
-  return { tables, problems };
+  const { access, problems: ofAccess } = readAccess(json);
+  return { tables, access, problems: [...problems, ...ofAccess] };
+}
+
+function unread(problem: string): ReturnType<typeof readSchemaFile> {
+  return { tables: [], access: NO_ACCESS, problems: [problem] };
 }
 
 function repeated(list: readonly string[]): ReadonlySet<string> {
@@ -125,12 +137,12 @@ function withIds(
   });
 }
 
-/** Definitions as the text of a schema file, without values that are the defaults. */
-export function writeSchemaFile(definitions: readonly TableDefinition[]): string {
+/** Definitions as the text of a schema file, without values that are the defaults; and who may do what, if it is to say so. */
+export function writeSchemaFile(definitions: readonly TableDefinition[], access?: StoredAccess): string {
   const tables = definitions
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map((definition) => ({ id: definition.id, ...short(fileJson(definition)) }));
-  return `${JSON.stringify({ tables }, null, 2)}\n`;
+  return `${JSON.stringify({ tables, ...(access && writeAccess(access)) }, null, 2)}\n`;
 }
 
 /** A definition with what a schema file must say about data that existed before: its collection and its fields. */

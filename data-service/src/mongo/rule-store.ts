@@ -10,7 +10,14 @@ import { systemTableNames } from "../catalog/system-tables.js";
 import type { RuleText, StoredRule } from "../permission/follow-names.js";
 import type { Loss, RuleState } from "../permission/follow-rule.js";
 import type { Meant } from "../permission/meant.js";
-import { ACTIONS, type Action, type Rule, type RuleSet, type Withheld } from "../permission/rule.js";
+import {
+  ACTIONS,
+  type Action,
+  type DescribedRule,
+  type Rule,
+  type RuleSet,
+  type Withheld,
+} from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
 import type { Document } from "../query/lower/document.js";
 import { NEXT_VERSION } from "./record-store.js";
@@ -24,6 +31,7 @@ interface RuleDocument {
   fields?: string;
   presets?: Json;
   check?: Json;
+  description?: string;
   isEnabled: boolean;
   updatedAt: Date;
   /** What changes of tables have done to it, so that undoing them restores it; of no account once somebody has written it. */
@@ -55,6 +63,8 @@ export interface RuleStore {
   of(roleId: string | null): Promise<RuleSet>;
   /** Enabled rules of all roles and of everybody, as they are at this moment. */
   enabled(): Promise<readonly Rule[]>;
+  /** The same with their descriptions. */
+  described(): Promise<readonly DescribedRule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
@@ -133,6 +143,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       return fresh.rules;
     },
     enabled: async () => (await sorted({ isEnabled: true })).flatMap(toRule),
+    described: async () => (await sorted({ isEnabled: true })).flatMap(toDescribedRule),
     forget: () => cache.clear(),
     async follow(id, ask) {
       const change = await changeOf(id);
@@ -238,4 +249,9 @@ function toRule(document: RuleDocument): Rule[] {
   if (action === undefined) return [];
   const { _id, roleId } = document;
   return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textIn(document) }];
+}
+
+function toDescribedRule(document: RuleDocument): DescribedRule[] {
+  const { description = null } = document;
+  return toRule(document).map((rule) => ({ ...rule, description }));
 }

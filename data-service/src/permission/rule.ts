@@ -22,6 +22,23 @@ export interface Rule {
   readonly check: Json | null;
 }
 
+/** A rule with what its owner says of it. */
+export interface DescribedRule extends Rule {
+  readonly description: string | null;
+}
+
+export interface StoredRole {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+}
+
+/** Who may do what: all roles, and the enabled rules in the order in which they are tried. */
+export interface StoredAccess {
+  readonly roles: readonly StoredRole[];
+  readonly rules: readonly DescribedRule[];
+}
+
 /**
  * What a rule withholds by names of members that are gone, by their ids: if one comes back, it is withheld again, whatever
  * has become of the rule meanwhile.

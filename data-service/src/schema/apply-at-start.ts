@@ -3,25 +3,28 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
-import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
-import { applyFile, type TableDifference } from "./apply-file.js";
-import type { ChangeDeps } from "./change-deps.js";
-import type { SchemaDeps } from "./create-table.js";
+import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
+import type { FileDifference } from "./apply-file.js";
+import { applyWholeFile, type WholeFileDeps } from "./apply-whole-file.js";
 
-/** @throws ConfigError with every problem; the tables stay as they were */
-export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string): Promise<void> {
-  const tables = await read(path);
+/** @throws ConfigError with every problem; tables, roles and rules stay as they were */
+export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<void> {
+  const file = await read(path);
   try {
-    const differences = await applyFile(deps, tables);
+    const { tables, access } = await applyWholeFile(deps, file);
+    const differences = [...tables, ...access];
     const problems = differences.flatMap(({ name, problems: own }) => own.map((each) => `${name}: ${each}`));
     if (problems.length > 0)
       throw new ConfigError([
         `SCHEMA_FILE can't be applied to the tables that are there. ${remedy(path, differences)}`,
         ...problems,
       ]);
-    for (const { name, changes } of differences)
+    for (const { name, changes } of tables)
       for (const change of changes)
         deps.logger.info({ table: name, change }, "SCHEMA_FILE has changed a table");
+    for (const { name, changes } of access)
+      for (const change of changes)
+        deps.logger.info({ who: name, change }, "SCHEMA_FILE has changed who may do what");
   } catch (error) {
     if (error instanceof AppError) throw new ConfigError([`SCHEMA_FILE: ${error.message}`]);
     throw error;
@@ -29,7 +32,7 @@ export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string):
 }
 
 /** Names the file by its path: whoever runs the command may not have SCHEMA_FILE set. */
-function remedy(path: string, differences: readonly TableDifference[]): string {
+function remedy(path: string, differences: readonly FileDifference[]): string {
   const stopping = differences.filter(({ problems }) => problems.length > 0);
   const command = (words: string): string => `npm run schema -- ${words}`;
   const taking = `, or write the tables as they are into it with: ${command(`pull ${quoted(resolve(path))}`)}`;
@@ -49,12 +52,12 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-async function read(path: string): Promise<readonly FileTable[]> {
+async function read(path: string): Promise<SchemaFile> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError([`SCHEMA_FILE ${path} can't be read (${error.code ?? error.message}).`]);
   });
-  const { tables, problems } = readSchemaFile(text);
+  const { problems, ...file } = readSchemaFile(text);
   if (problems.length > 0)
     throw new ConfigError(problems.map((problem) => `SCHEMA_FILE ${path}: ${problem}.`));
-  return tables;
+  return file;
 }

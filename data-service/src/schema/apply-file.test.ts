@@ -4,7 +4,7 @@ import { type Db, ObjectId } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rule } from "../permission/rule.js";
-import { applyFile, compareFile } from "./apply-file.js";
+import { applyFile, compareFile } from "./apply-tables-fixture.js";
 import { changeTable, undoChange } from "./change-table.js";
 import { makeInstance } from "./instance-fixture.js";
 

@@ -1,9 +1,9 @@
-// Makes the tables what a schema file says: compares everything first, and changes nothing if something would be lost.
+// Makes the tables what those of a schema file say: compares everything first, and changes nothing if something would be lost.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
-import { ID_TYPES } from "../catalog/catalog.js";
+import { type Catalog, ID_TYPES } from "../catalog/catalog.js";
 import type { Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { looksRenamed } from "../catalog/risks.js";
@@ -29,8 +29,9 @@ const LOOK_MS = 50;
 /** How long to wait for a change by another instance: it may be applying the same file to many records. */
 const CHANGE_PATIENCE_MS = 5 * 60_000;
 
-/** What has to be done about one table. */
-export interface TableDifference {
+/** What has to be done about one table, or about who may do what. */
+export interface FileDifference {
+  /** Of the table; of whom it is about. */
   readonly name: string;
   /** `create`, or the places that change. */
   readonly changes: readonly string[];
@@ -42,22 +43,20 @@ export interface TableDifference {
   readonly looksRenamed: boolean;
 }
 
-/** Compares a file with the tables; changes nothing. */
-export async function compareFile(
-  deps: ChangeDeps,
-  tables: readonly FileTable[],
-): Promise<TableDifference[]> {
-  return (await comparisonOf(deps, tables)).differences;
-}
-
-interface Comparison {
+/** What a file asks of the tables. */
+export interface Comparison {
   /** In the order of the file. */
-  readonly differences: TableDifference[];
+  readonly differences: FileDifference[];
   /** The file's tables in an order in which they can be changed; those that never can be are left out. */
   readonly order: readonly FileTable[];
+  /** The tables before and after each of the changes, which rules follow. */
+  readonly moves: readonly ChangePlan["catalogs"][];
+  /** The tables as they will be. */
+  readonly after: Catalog;
 }
 
-async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Promise<Comparison> {
+/** Compares a file with the tables; changes nothing. */
+export async function compareTables(deps: ChangeDeps, tables: readonly FileTable[]): Promise<Comparison> {
   const stored = await deps.catalogStore.load();
   const renamed = renamesIn(tables, stored).reduce(
     (definitions, rename) => withRename(deps, definitions, rename),
@@ -71,8 +70,9 @@ async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Pro
   const isOld = new Set(stored.map(({ id, name }) => `${id} ${name}`));
   let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
   const before = buildCatalog(0, stored, deps.systemTables);
-  let rules = followedRules(deps, await deps.rules.enabled(), { before, after: catalog });
-  const found = new Map<FileTable, TableDifference>();
+  const moves = [{ before, after: catalog }];
+  let rules = followingAll(deps, await deps.rules.enabled(), moves);
+  const found = new Map<FileTable, FileDifference>();
   const compare = async (table: FileTable): Promise<boolean> => {
     const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
@@ -84,13 +84,14 @@ async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Pro
     if (plan === undefined || plan.steps.length === 0) return plan !== undefined;
     // The next table is compared with what this one will be.
     definitions = replaced(definitions, plan);
+    moves.push(plan.catalogs);
     rules = followedRules(deps, rules, plan.catalogs);
     return true;
   };
   const order = await untilNoneMoves(tables, compare);
-  const differs = ({ changes, problems }: TableDifference): boolean => changes.length + problems.length > 0;
+  const differs = ({ changes, problems }: FileDifference): boolean => changes.length + problems.length > 0;
   const differences = tables.flatMap((table) => found.get(table) ?? []).filter(differs);
-  return { differences, order };
+  return { differences, order, moves, after: buildCatalog(0, definitions, deps.systemTables) };
 }
 
 /**
@@ -112,6 +113,15 @@ async function untilNoneMoves<Each>(
     if (refused.length === 0 || refused.length === waiting.length) return possible;
     waiting = refused;
   }
+}
+
+/** The rules after several changes, without those that these switch off. */
+export function followingAll<Each extends Rule>(
+  deps: Pick<ChangeDeps, "systemTablePrefix" | "maxDepth">,
+  rules: readonly Each[],
+  moves: Comparison["moves"],
+): readonly Each[] {
+  return moves.reduce((now, catalogs) => followedRules(deps, now, catalogs), rules);
 }
 
 /** The rules as they will be when a table's turn comes, whatever the names in them are by then. */
@@ -169,7 +179,7 @@ async function differenceOf(
   existing: TableDefinition,
   table: FileTable,
   first: readonly string[],
-): Promise<TableDifference & { plan: ChangePlan | undefined }> {
+): Promise<FileDifference & { plan: ChangePlan | undefined }> {
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
@@ -252,22 +262,23 @@ function stubStorage(name: string, { storage }: FileTable["json"]): TableDefinit
   return { collection, adopted: true, fields: Object.fromEntries(given) };
 }
 
+/** Is one of the differences not to be made? @param confirmed also those that lose data may be */
+export function isStopped(differences: readonly FileDifference[], confirmed: boolean): boolean {
+  return differences.some(({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable));
+}
+
 /**
- * Applies a file; doing it again changes nothing. New tables are first made without members, so that relations can lead
- * anywhere.
+ * Makes what a comparison found, in which nothing stops it; doing it again changes nothing. New tables are first made without
+ * members, so that relations can lead anywhere.
  * @param confirmed also makes changes that lose data
- * @returns what was done; if it has problems, nothing was
+ * @returns what was done
  */
-export async function applyFile(
+export async function makeTables(
   deps: ChangeDeps & SchemaDeps,
   tables: readonly FileTable[],
-  confirmed = false,
-): Promise<TableDifference[]> {
-  const { differences, order } = await comparisonOf(deps, tables);
-  const stops = differences.some(
-    ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
-  );
-  if (stops) return differences;
+  { differences, order }: Comparison,
+  confirmed: boolean,
+): Promise<FileDifference[]> {
   for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
   for (const table of tables) await ensureThere(deps, tables, table);
   for (const table of order)

@@ -20,16 +20,19 @@ export async function costsOf(deps: CostDeps, plan: ChangePlan): Promise<Cost[]>
 }
 
 /** What the rules of a catalog are judged by. */
-function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
+function fitContextOf({
+  systemTablePrefix,
+  maxDepth,
+}: Pick<CostDeps, "systemTablePrefix" | "maxDepth">): FitContext {
   return { users: systemTableNames(systemTablePrefix).users, maxDepth };
 }
 
 /** The rules as they are after a change, without those that it switches off. */
-export function followedRules(
-  deps: Omit<CostDeps, keyof DataDeps>,
-  rules: readonly Rule[],
+export function followedRules<Each extends Rule>(
+  deps: Pick<CostDeps, "systemTablePrefix" | "maxDepth">,
+  rules: readonly Each[],
   { before, after }: ChangePlan["catalogs"],
-): readonly Rule[] {
+): readonly Each[] {
   return rules.flatMap((rule) => {
     const { text, because } = followRule(rule, { before, after, context: fitContextOf(deps) });
     return because === undefined ? [{ ...rule, ...text }] : [];

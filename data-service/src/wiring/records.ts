@@ -51,6 +51,7 @@ import { stepsAreKept } from "../records/whole/are-kept.js";
 import { takeBack } from "../records/whole/take-back.js";
 import { Unfinished } from "../records/whole/unfinished.js";
 import { makeSealer } from "../records/write/seal.js";
+import type { AccessDeps } from "../schema/apply-access.js";
 import { makeBackfill } from "../schema/backfill.js";
 import type { ChangeDeps } from "../schema/change-deps.js";
 import type { SchemaDeps } from "../schema/create-table.js";
@@ -67,6 +68,7 @@ import type { FileParts } from "./files.js";
 export type RecordParts = RecordDeps &
   SchemaDeps &
   ChangeDeps &
+  AccessDeps &
   JournalParts &
   Pick<FillDeps, "indexGrams" | "diskSpace"> & { readonly changeWaitMs: number; readonly counts: CountStore };
 
@@ -127,6 +129,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     }),
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
+    accessLock: makeLock(db, clock, "access", "Another data service is applying its schema file; try again."),
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     requireSpace: from.requireSpace,
     diskSpace: from.requireSpace && makeDiskSpace(db, from.requireSpace),

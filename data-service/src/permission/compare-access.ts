@@ -1,0 +1,100 @@
+// What a schema file and a database have in common as to who may do what, and what has to be made and removed. Pure.
+import type { Json } from "@portico/shared/json";
+import { canonical } from "../catalog/canonical.js";
+import type { FileAccess, FileRole, FileRule } from "./access-file.js";
+import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
+
+/** What has to be done about one role, or about everyone. */
+export interface AccessChange {
+  /** The role as the file has it; undefined = everyone. */
+  readonly role: FileRole | undefined;
+  /** The same role as it is there. */
+  readonly stored: StoredRole | undefined;
+  readonly make: readonly FileRule[];
+  readonly remove: readonly DescribedRule[];
+}
+
+/**
+ * Compares by meaning: the order of keys and of names in `fields` does not count, how often a rule is there does. The order
+ * of rules counts where it does elsewhere, too: the first rule that allows a write supplies its presets.
+ * @returns roles in the order of the file, then everyone, so that a new rule of a role is tried before one of everyone
+ */
+export function compareAccess({ roles, everyone }: FileAccess, stored: StoredAccess): AccessChange[] {
+  const rulesOf = (id: string | null) => stored.rules.filter(({ roleId }) => roleId === id);
+  const ofRoles = roles.map((role): AccessChange => {
+    const same = stored.roles.find(({ name }) => name === role.name);
+    return { role, stored: same, ...compareRules(role.rules, same === undefined ? [] : rulesOf(same.id)) };
+  });
+  const ofEveryone: AccessChange[] =
+    everyone === undefined
+      ? []
+      : [{ role: undefined, stored: undefined, ...compareRules(everyone, rulesOf(null)) }];
+  return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
+}
+
+function compareRules(
+  wanted: readonly FileRule[],
+  stored: readonly DescribedRule[],
+): Pick<AccessChange, "make" | "remove"> {
+  const make = wanted.map((rule) => ({ rule, kind: kindOfRule(rule.json), meaning: meaningOf(rule.json) }));
+  const remove = stored.filter((rule) => {
+    const [kind, meaning] = [kindOfRule(rule), meaningOf(rule)];
+    // One that is new comes last. So of rules for the same writes only those stay that need none before them.
+    const at = isOrdered(rule)
+      ? make.findIndex((each) => each.kind === kind)
+      : make.findIndex((each) => each.meaning === meaning);
+    if (make[at]?.meaning !== meaning) return true;
+    make.splice(at, 1);
+    return false;
+  });
+  return { make: make.map(({ rule }) => rule), remove };
+}
+
+function isOrdered({ action }: Pick<Rule, "action">): boolean {
+  return action === "create" || action === "update";
+}
+
+/** The members of a rule, whether a file or the database has it. */
+type RuleJson = { readonly [Name in keyof Omit<DescribedRule, "id" | "roleId">]?: Json };
+
+function kindOfRule({ table, action }: RuleJson): string {
+  return canonical([table, action]);
+}
+
+function meaningOf({ table, action, description, ...conditions }: RuleJson): string {
+  return canonical({ table, action, description: description ?? null, ...conditionsOf(conditions) });
+}
+
+function conditionsOf({ fields, filter, presets, check }: RuleJson) {
+  const names = typeof fields === "string" ? fields.split(",").map((name) => name.trim()) : undefined;
+  return {
+    fields: names?.toSorted() ?? fields ?? null,
+    filter: filter ?? null,
+    presets: presets ?? null,
+    check: check ?? null,
+  };
+}
+
+/** What a change does, step by step, in words like those of the steps of tables. */
+export function stepsOf({ role, stored, make, remove }: AccessChange): string[] {
+  const isNew = role !== undefined && stored === undefined;
+  return [
+    ...(isNew ? ["create"] : isRedescribed({ role, stored }) ? ["role.set description"] : []),
+    ...make.map(({ json }) => `rule.add ${ruleText(json)}`),
+    ...remove.map((rule) => `rule.remove ${ruleText(rule)}`),
+  ];
+}
+
+/** Has a role that is there another description in the file? */
+export function isRedescribed({ role, stored }: Pick<AccessChange, "role" | "stored">): boolean {
+  if (role === undefined || stored === undefined) return false;
+  return (role.json.description ?? null) !== stored.description;
+}
+
+function ruleText({ table, action, fields, filter, presets, check }: RuleJson): string {
+  const conditions = Object.entries({ fields, filter, presets, check }).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
+  const rest = conditions.length === 0 ? "" : ` ${JSON.stringify(Object.fromEntries(conditions))}`;
+  return `${String(action)} ${String(table)}${rest}`;
+}

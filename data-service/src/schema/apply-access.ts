@@ -1,0 +1,162 @@
+// Makes roles and rules what a schema file says of them, as a root admin would by POST, PATCH and DELETE.
+import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
+import type { Catalog } from "../catalog/catalog.js";
+import { systemTableNames } from "../catalog/system-tables.js";
+import type { Lock } from "../mongo/lock.js";
+import type { RuleStore } from "../mongo/rule-store.js";
+import type { FileAccess } from "../permission/access-file.js";
+import { type AccessChange, compareAccess, isRedescribed, stepsOf } from "../permission/compare-access.js";
+import type { StoredAccess, StoredRole } from "../permission/rule.js";
+import { piecesOf } from "../pieces.js";
+import { SERVICE } from "../principal.js";
+import { alternativesFor, MAX_BULK, openWrite, PLAIN } from "../records/body/bind-body.js";
+import { remove } from "../records/delete/remove.js";
+import { findTable } from "../records/find-table.js";
+import { list } from "../records/read/list.js";
+import { type RecordDeps, withoutMaxLimit } from "../records/record-deps.js";
+import { create } from "../records/write/create.js";
+import { update } from "../records/write/update.js";
+import { type Comparison, type FileDifference, followingAll } from "./apply-file.js";
+
+export interface AccessDeps extends RecordDeps {
+  readonly rules: Pick<RuleStore, "described">;
+  readonly systemTablePrefix: string;
+  /** QUERY_MAX_DEPTH */
+  readonly maxDepth: number;
+  /** Instances that apply files at the same time must not make the same rules. */
+  readonly accessLock: Lock;
+}
+
+/** All roles, and the rules that are in force. */
+export async function storedAccess(deps: AccessDeps): Promise<StoredAccess> {
+  const { roles } = systemTableNames(deps.systemTablePrefix);
+  const parameters = { ...PLAIN, fields: "id,name,description", sort: "id", limit: "0" };
+  const { records } = await list(withoutMaxLimit(deps), { principal: SERVICE, table: roles, parameters });
+  const found: StoredRole[] = [];
+  for await (const some of records) found.push(...some.flatMap(toRole));
+  return { roles: found, rules: await deps.rules.described() };
+}
+
+function toRole(json: Json): StoredRole[] {
+  if (!isObject(json)) return [];
+  const { id, name, description } = json;
+  return [
+    {
+      id: String(id),
+      name: String(name),
+      description: typeof description === "string" ? description : null,
+    },
+  ];
+}
+
+/** Compares a file with what is there, as it will be once the tables are as the file says; changes nothing. */
+export async function accessDifferences(
+  deps: AccessDeps,
+  access: FileAccess,
+  { moves, after }: Pick<Comparison, "moves" | "after">,
+): Promise<FileDifference[]> {
+  const { roles, rules } = await storedAccess(deps);
+  const changes = compareAccess(access, { roles, rules: followingAll(deps, rules, moves) });
+  return Promise.all(
+    changes.map(async (change) => differenceOf(change, await problemsOf(deps, after, change))),
+  );
+}
+
+function differenceOf(change: AccessChange, problems: readonly string[]): FileDifference {
+  const { role } = change;
+  return {
+    name: role === undefined ? "everyone" : `role "${role.name}"`,
+    changes: stepsOf(change),
+    problems,
+    confirmable: false,
+    looksRenamed: false,
+  };
+}
+
+/** What a POST of the role and of its new rules would refuse, each with its place in the file. */
+async function problemsOf(
+  deps: AccessDeps,
+  catalog: Catalog,
+  { role, make }: AccessChange,
+): Promise<string[]> {
+  const names = systemTableNames(deps.systemTablePrefix);
+  const ofRole = role === undefined ? [] : await refusalsOf(deps, catalog, names.roles, role);
+  const ofRules = await Promise.all(make.map((rule) => refusalsOf(deps, catalog, names.permissions, rule)));
+  return [...ofRole, ...ofRules.flat()];
+}
+
+async function refusalsOf(
+  deps: AccessDeps,
+  catalog: Catalog,
+  tableName: string,
+  { path, json }: { readonly path: string; readonly json: JsonObject },
+): Promise<string[]> {
+  const [rights, table] = [await deps.rights(SERVICE), findTable(catalog, tableName)];
+  try {
+    const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
+    alternativesFor(context, json);
+    await context.hooks.beforeCreate(catalog, [json]);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError) return [error.messages].flat().map((problem) => `${path}.${problem}`);
+    throw error;
+  }
+}
+
+/**
+ * Makes what is missing, then removes what is too much, so that nobody is without a right that they keep; doing it again
+ * changes nothing. Rights that are taken away lose no data, so nothing has to be confirmed.
+ * @returns what was done
+ * @throws AppError the refusal of a rule that fits the tables no more; an instance that starts again goes on
+ */
+export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise<FileDifference[]> {
+  const compare = async () => compareAccess(access, await storedAccess(deps));
+  if ((await compare()).length === 0) return [];
+  return deps.accessLock(async () => {
+    // Another instance may just have made all of it.
+    const changes = await compare();
+    await makeAccess(deps, changes);
+    return changes.map((change) => differenceOf(change, []));
+  });
+}
+
+async function makeAccess(deps: AccessDeps, changes: readonly AccessChange[]): Promise<void> {
+  const { permissions } = systemTableNames(deps.systemTablePrefix);
+  const rules: JsonObject[] = [];
+  for (const change of changes) {
+    const role = await ensureRole(deps, change);
+    rules.push(...change.make.map(({ json }) => ({ ...json, role })));
+  }
+  for (const body of piecesOf(rules, MAX_BULK))
+    await create(deps, { principal: SERVICE, table: permissions, parameters: PLAIN, body });
+  for (const { id } of changes.flatMap((change) => change.remove)) await removeRule(deps, permissions, id);
+}
+
+/** @returns the role's id; null = everyone */
+async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Promise<string | null> {
+  if (role === undefined) return null;
+  const call = {
+    principal: SERVICE,
+    table: systemTableNames(deps.systemTablePrefix).roles,
+    parameters: PLAIN,
+  };
+  if (stored !== undefined) {
+    const body = { description: role.json.description ?? null };
+    if (isRedescribed({ role, stored })) await update(deps, { ...call, id: stored.id, body });
+    return stored.id;
+  }
+  const { ids } = await create(deps, { ...call, body: role.json });
+  const [id] = ids;
+  if (id === undefined) throw new Error("a role was made without an id");
+  return id;
+}
+
+/** One that somebody else has removed meanwhile is gone as well. */
+async function removeRule(deps: AccessDeps, table: string, id: string): Promise<void> {
+  try {
+    await remove(deps, { principal: SERVICE, table, id });
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "NOT_FOUND")) throw error;
+  }
+}

@@ -1,0 +1,47 @@
+// A schema file as a whole: first its tables, then who may do what with them.
+import type { SchemaFile } from "../catalog/schema-file.js";
+import { type AccessDeps, accessDifferences, applyAccess } from "./apply-access.js";
+import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
+import type { ChangeDeps } from "./change-deps.js";
+import type { SchemaDeps } from "./create-table.js";
+
+/** What has to be done, or was done. */
+export interface FileDifferences {
+  readonly tables: readonly FileDifference[];
+  /** Roles and rules. */
+  readonly access: readonly FileDifference[];
+}
+
+export type WholeFileDeps = ChangeDeps & SchemaDeps & AccessDeps;
+
+/** Compares a file with the database; changes nothing. */
+export async function compareWholeFile(deps: WholeFileDeps, file: SchemaFile): Promise<FileDifferences> {
+  return (await compare(deps, file)).differences;
+}
+
+async function compare(
+  deps: WholeFileDeps,
+  { tables, access }: SchemaFile,
+): Promise<{ readonly compared: Comparison; readonly differences: FileDifferences }> {
+  const compared = await compareTables(deps, tables);
+  // Rules of a table that can't be what the file says would be refused for that alone.
+  const isPossible = compared.order.length === tables.length;
+  const ofAccess = isPossible ? await accessDifferences(deps, access, compared) : [];
+  return { compared, differences: { tables: compared.differences, access: ofAccess } };
+}
+
+/**
+ * Applies a file; doing it again changes nothing.
+ * @param confirmed also makes changes that lose data
+ * @returns what was done; if it has problems, nothing was
+ */
+export async function applyWholeFile(
+  deps: WholeFileDeps,
+  file: SchemaFile,
+  confirmed = false,
+): Promise<FileDifferences> {
+  const { compared, differences } = await compare(deps, file);
+  if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
+  const tables = await makeTables(deps, file.tables, compared, confirmed);
+  return { tables, access: await applyAccess(deps, file.access) };
+}
