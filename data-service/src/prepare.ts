@@ -2,7 +2,7 @@
 import { ensureFirstAdmin } from "./auth/first-admin.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
 import { isEmbedded } from "./config.js";
-import { seedDemo } from "./demo/seed.js";
+import { declineDemo, seedDemo } from "./demo/seed.js";
 import type { Deps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
 import { ensureContentIndexes } from "./mongo/content-ledger.js";
@@ -44,7 +44,8 @@ export async function prepare(
   const admin = await ensureFirstAdmin({ ...auth, logger: deps.logger }, { email, password });
   if (admin !== undefined) announce(admin);
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
-  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db });
+  if (isEmbedded(config))
+    await (config.demo ? seedDemo({ ...records, db: store.db }) : declineDemo(store.db));
   await deps.files.contents.start(isEmbedded(config));
   return sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth);
 }

@@ -1,9 +1,9 @@
 // The demo content comes with rules: what a visitor sees and may do on first start.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { makeTable, type Row } from "../contract/records/make.js";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Row } from "../contract/records/make.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -65,22 +65,37 @@ describe("a visitor of the demo", () => {
   });
 });
 
-describe("a database with tables", () => {
-  it("gets no demo content", async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), "portico-demo-"));
-    const tablesAt = async (demo: string, act: (admin: Api) => Promise<unknown> = async () => {}) => {
-      const stack = await startStack({ demo: true, dataDir, env: { DEMO: demo } });
-      const admin = await asAdmin(stack);
-      await act(admin);
-      const { body } = await admin.get("/svc_table", { fields: "name" });
-      await stack.stop();
-      return body.data;
-    };
-    const notes = (admin: Api) => makeTable(admin, { name: "notes", columns: [] });
-    const before = await tablesAt("off", notes);
-    expect(before).toContainEqual(expect.objectContaining({ name: "notes" }));
-    expect(await tablesAt("on")).toEqual(before);
-    await rm(dataDir, { recursive: true });
+describe("an embedded database", () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "portico-demo-"));
+  });
+  afterEach(() => rm(dataDir, { recursive: true }));
+
+  /** Starts on the same data each time. @returns the names of its own tables and of its roles */
+  async function namesAt(env: Readonly<Record<string, string>>): Promise<string[]> {
+    const stack = await startStack({ demo: true, dataDir, env });
+    const admin = await asAdmin(stack);
+    const answers = [await admin.get("/svc_table", { fields: "name" }), await admin.get("/svc_role")];
+    await stack.stop();
+    return answers.flatMap(({ body }) => body.data.map(({ name }: Row) => name));
+  }
+
+  it("with tables gets no demo content", async () => {
+    const file = join(dataDir, "schema.json");
+    await writeFile(file, JSON.stringify({ tables: [{ name: "notes" }] }));
+    expect(await namesAt({ SCHEMA_FILE: file })).toEqual(["notes"]);
+  }, 120_000);
+
+  it("that was begun without demo content gets none later, with no table either", async () => {
+    expect(await namesAt({ DEMO: "off" })).toEqual([]);
+    expect(await namesAt({ DEMO: "on" })).toEqual([]);
+  }, 120_000);
+
+  it("that has demo content keeps it when it is left out later", async () => {
+    const first = await namesAt({ DEMO: "on" });
+    expect(first).toContain("posts");
+    expect(await namesAt({ DEMO: "off" })).toEqual(first);
   }, 120_000);
 });
 

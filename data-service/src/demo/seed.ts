@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { systemTableNames } from "../catalog/system-tables.js";
@@ -29,9 +29,18 @@ export interface SeedDeps extends SchemaDeps {
   readonly counts: Pick<CountStore, "countAllAlone">;
 }
 
+/** Once without demo content, always: an app of one's own may have users and files long before its first table. */
+export async function declineDemo(db: Db): Promise<void> {
+  await markersOf(db).updateOne({ _id: "demo" }, { $setOnInsert: { state: "done" } }, { upsert: true });
+}
+
+function markersOf(db: Db): Collection<Marker> {
+  return db.collection("_markers");
+}
+
 /** @returns whether anything was written */
 export async function seedDemo(deps: SeedDeps): Promise<boolean> {
-  const markers = deps.db.collection<Marker>("_markers");
+  const markers = markersOf(deps.db);
   const marker = await markers.findOne({ _id: "demo" });
   const catalog = await deps.catalogs.refresh();
   const empty = [...catalog.tables.values()].every((table) => table.system);
