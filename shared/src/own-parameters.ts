@@ -1,4 +1,5 @@
-// Address text -> the parameters in it that are ours, decoded strictly. Others are ignored, unless they look like one of ours.
+// Address text -> the parameters in it that are ours, decoded strictly. Others are ignored, unless they look like one of ours,
+// or are what other APIs call one.
 import { AppError } from "./app-error.js";
 
 export const PARAMETERS = [
@@ -24,7 +25,20 @@ export type OwnName = SwitchName | (typeof WORDS)[number];
 
 const NAMES = [...PARAMETERS, ...SWITCHES, ...WORDS];
 const KNOWN: ReadonlyMap<string, ParameterName | OwnName> = new Map(NAMES.map((name) => [name, name]));
-const BY_SPELLING = new Map(NAMES.map((name) => [spelling(name), name]));
+/** Names in other APIs. Were they ignored, a list would answer as if it had been asked for nothing special. */
+const ELSEWHERE: readonly (readonly [string, ParameterName])[] = [
+  ["where", "filter"],
+  ["search", "filter"],
+  ["select", "fields"],
+  ["populate", "fields"],
+  ["expand", "fields"],
+  ["include", "fields"],
+  ["order", "sort"],
+  ["perPage", "limit"],
+  ["offset", "page"],
+  ["skip", "page"],
+];
+const MEANT = new Map([...ELSEWHERE, ...NAMES.map((name) => [name, name] as const)].map(bySpelling));
 
 export interface OwnParameter {
   readonly name: ParameterName | OwnName;
@@ -36,7 +50,7 @@ export interface OwnParameter {
 /**
  * Our parameters in an address, in their order.
  * @param search the raw text behind `?`, undecoded
- * @throws AppError 400 for what can't be decoded, and for a name that is one of ours misspelt
+ * @throws AppError 400 for what can't be decoded, and for a name that is one of ours misspelt, or its name elsewhere
  */
 export function ownParameters(search: string): OwnParameter[] {
   const found: OwnParameter[] = [];
@@ -59,11 +73,15 @@ export function refuseParameter(name: string, problem: string): AppError {
 function ownName(text: string): ParameterName | OwnName | undefined {
   const known = KNOWN.get(text);
   if (known !== undefined) return known;
-  const meant = BY_SPELLING.get(spelling(text));
+  const meant = MEANT.get(spelling(text));
   // If `dryrun` were ignored, a delete that was only to be tried would really happen.
   if (meant !== undefined)
     throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"?`);
   return undefined;
+}
+
+function bySpelling<Meant>([name, meant]: readonly [string, Meant]): [string, Meant] {
+  return [spelling(name), meant];
 }
 
 /** A name without its case, `-`, `_` and plural. */

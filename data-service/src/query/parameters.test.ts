@@ -78,12 +78,25 @@ describe("parameters of an address", () => {
     ["field=id", "field", "fields"],
     ["_limit=1", "_limit", "limit"],
     ["p%41ge=1", "pAge", "page"],
-  ])("refuses %s, which is one of ours misspelt, wherever it would apply", (search, name, meant) => {
-    for (const allowed of [[], PARAMETERS])
-      expect(refusalOf(() => readCall(search, allowed, ["dryRun"]))).toBe(
-        `${name}: is no parameter; did you mean "${meant}"?`,
-      );
-  });
+    ["search=a", "search", "filter"],
+    ["where[a]=1", "where", "filter"],
+    ["select=id", "select", "fields"],
+    ["populate=author", "populate", "fields"],
+    ["expand=author", "expand", "fields"],
+    ["include=author", "include", "fields"],
+    ["order=-title", "order", "sort"],
+    ["per_page=20", "per_page", "limit"],
+    ["offset=20", "offset", "page"],
+    ["skip=20", "skip", "page"],
+  ])(
+    "refuses %s, which is one of ours misspelt or by another name, wherever it would apply",
+    (search, name, meant) => {
+      for (const allowed of [[], PARAMETERS])
+        expect(refusalOf(() => readCall(search, allowed, ["dryRun"]))).toBe(
+          `${name}: is no parameter; did you mean "${meant}"?`,
+        );
+    },
+  );
 
   it.each(["fieldss", "filtering", "deletedAt", "sort2", "from to", "s", "", "-_"])(
     "passes %j over, which is not ours by any spelling",
