@@ -30,16 +30,19 @@ describe("judgePage", () => {
     expect(judgePage({ secFetchSite, origin }, [APP]).kind).toBe(kind);
   });
 
-  it("names the origin that would be right", () => {
-    expect(judgePage({ secFetchSite: undefined, origin: "http://127.0.0.1:3000" }, [APP])).toMatchObject({
-      message: `Requests from the origin http://127.0.0.1:3000 are refused here; expected ${APP}.`,
-    });
-  });
+  it.each([undefined, "same-origin"])(
+    "names the origin that would be right, and how another one is let in (Sec-Fetch-Site %p)",
+    (secFetchSite) => {
+      const origin = "http://127.0.0.1:3000";
+      expect(judgePage({ secFetchSite, origin }, [APP])).toMatchObject({
+        message: `Requests from the origin ${origin} are refused here; expected ${APP}; open that address instead, or set APP_URL where ${origin} is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS.`,
+      });
+    },
+  );
 
-  it("says how an app that proxies the API is let in", () => {
-    const origin = "http://app.localhost:5173";
-    expect(judgePage({ secFetchSite: "same-origin", origin }, [APP])).toMatchObject({
-      message: `Requests from the origin ${origin} are refused here; expected ${APP}; if ${origin} is yours and proxies the API, add it to ALLOWED_ORIGINS.`,
+  it("knows no other address of a page that does not say where it is", () => {
+    expect(judgePage({ secFetchSite: undefined, origin: "null" }, [APP])).toMatchObject({
+      message: `Requests from the origin null are refused here; expected ${APP}.`,
     });
   });
 

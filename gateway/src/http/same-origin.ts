@@ -40,8 +40,8 @@ export function judgePage(
 const DIRECT =
   "let the page's own server proxy the API, or sign in by /api/auth/login and send a Bearer token";
 
-/** What to do about a page that its own server proxies, as the browser says by `same-origin`. */
-function remedyFor({ secFetchSite, origin }: PageFacts): string {
-  const isProxied = secFetchSite === "same-origin" && origin !== undefined && origin !== "null";
-  return isProxied ? `; if ${origin} is yours and proxies the API, add it to ALLOWED_ORIGINS` : "";
+/** The same machine under another name than APP_URL's looks like a page that its own server proxies. */
+function remedyFor({ origin }: PageFacts): string {
+  if (!origin || origin === "null") return "";
+  return `; open that address instead, or set APP_URL where ${origin} is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS`;
 }
