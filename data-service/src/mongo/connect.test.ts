@@ -35,8 +35,8 @@ describe("connectStore", () => {
     ],
     ["mongodb://localhost/?nonsense=1", /^MONGODB_URL can't be used: option nonsense is not supported\.$/],
     ["mongodb://u:secret@/x", /^MONGODB_URL can't be used: /],
-    ["mongodb://u:a@secret/b@127.0.0.1:1/x", /^MONGODB_URL must read .*: encode @ : \//],
-    ["mongodb://u:secret/b@127.0.0.1:1/x", /^MONGODB_URL must read .*: encode @ : \//],
+    ["mongodb://u:a@secret/b@127.0.0.1:1/x", /^MONGODB_URL must read .*: encode % : \//],
+    ["mongodb://u:secret/b@127.0.0.1:1/x", /^MONGODB_URL must read .*: encode % : \//],
   ])("says in one line what is wrong with %s, without its password", async (url, line) => {
     const error = await connectStore(url).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(line) });

@@ -69,7 +69,7 @@ describe("an address whose password is not encoded", () => {
     "mongodb://user:p@ss#word@127.0.0.1",
     "mongodb://user:password",
   ])("is refused before the driver sees it, and none of it is said: %s", (url) => {
-    const remedy = "encode @ : / in user and password, as %40 %3A %2F.";
+    const remedy = "encode % : / ? # [ ] @ in user and password, as %25 %3A %2F %3F %23 %5B %5D %40.";
     const form = "mongodb://{user}:{password}@{host}:{port}/{database}";
     expect(() => parseStoreAddress(url)).toThrow(
       expect.objectContaining({ message: `MONGODB_URL must read ${form}: ${remedy}` }),

@@ -47,7 +47,7 @@ function serverAddress(url: string): StoreAddress {
   const isHosts = hosts.length > 0 && hosts.every((host) => HOST.test(host));
   if (!isHosts || SLASH_BEFORE_HOST.test(url)) {
     throw new ConfigError([
-      "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode @ : / in user and password, as %40 %3A %2F.",
+      "MONGODB_URL must read mongodb://{user}:{password}@{host}:{port}/{database}: encode % : / ? # [ ] @ in user and password, as %25 %3A %2F %3F %23 %5B %5D %40.",
     ]);
   }
   // It is not quoted: in an address without a host, it is the password.
