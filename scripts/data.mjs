@@ -4,10 +4,10 @@ import { access, open, rename, rm } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parseArgs } from "node:util";
 import { loadSettings } from "./launch.mjs";
+import { readWords } from "./read-words.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
-import { runScript, SetupError } from "./setup.mjs";
+import { runScript, SetupError, WrongCall } from "./setup.mjs";
 
 const USAGE = `usage: npm run data -- <command>
   import [table] <file> [--dry-run] [--from=LINE]
@@ -36,13 +36,10 @@ const OPTIONS = {
   },
 };
 
-/** A command line that makes no sense, with what is wrong about it. */
-class WrongCall extends Error {}
-
 await runScript(async () => {
   loadSettings();
   try {
-    const call = readCall(process.argv.slice(2));
+    const call = readCall();
     // Refuses an address that is none before any file is opened.
     serviceUrl();
     return await (call.command === "import" ? importFile(call) : exportTable(call));
@@ -54,8 +51,8 @@ await runScript(async () => {
 });
 
 /** @throws WrongCall when the words make no sense */
-function readCall(words) {
-  const { values, positionals } = parseWords(words.filter((word) => word !== "--"));
+function readCall() {
+  const { values, positionals } = readWords({ ...OPTIONS.import, ...OPTIONS.export });
   const [command, ...names] = positionals;
   if (command === undefined) throw new WrongCall("Say what to do: import or export.");
   if (!Object.hasOwn(OPTIONS, command)) throw new WrongCall(`"${command}" is neither import nor export.`);
@@ -65,15 +62,6 @@ function readCall(words) {
   const foreign = Object.keys(values).find((name) => !Object.hasOwn(OPTIONS[command], name));
   if (foreign !== undefined) throw new WrongCall(`${command} takes no --${foreign}.`);
   return command === "import" ? importCall(names, values) : exportCall(names, values);
-}
-
-function parseWords(args) {
-  try {
-    return parseArgs({ args, options: { ...OPTIONS.import, ...OPTIONS.export }, allowPositionals: true });
-  } catch (error) {
-    // What Node.js says after it is of no help here.
-    throw new WrongCall(`${error.message.split(/\.\s|\n/, 1)[0].replace(/\.$/, "")}.`);
-  }
 }
 
 function importCall(names, { "dry-run": dryRun, from }) {

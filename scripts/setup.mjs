@@ -19,7 +19,14 @@ const MANIFESTS = ["package.json", ...Object.keys(PROJECTS).map((project) => `${
 const STAMP = "node_modules/.portico-install";
 
 /** A reason not to go on that is told in one sentence. */
-export class SetupError extends Error {}
+export class SetupError extends Error {
+  exitCode = 1;
+}
+
+/** A command line that makes no sense, with what is wrong about it. */
+export class WrongCall extends SetupError {
+  exitCode = 2;
+}
 
 /**
  * Installs and builds as far as needed.
@@ -32,7 +39,7 @@ export function setUp(projects) {
 }
 
 /**
- * Runs a script's body; a SetupError becomes one line and exit code 1.
+ * Runs a script's body; a SetupError becomes one line and its exit code.
  * @param {() => Promise<number>} body
  */
 export async function runScript(body) {
@@ -41,7 +48,7 @@ export async function runScript(body) {
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     console.error(error.message);
-    process.exitCode = 1;
+    process.exitCode = error.exitCode;
   }
 }
 

@@ -1,10 +1,13 @@
 // `npm run types -- [--url …] [file]`: writes the TypeScript types of the tables, as the token's user may use them.
 // To standard output only with `npm run --silent`: npm writes there, too.
 import { writeFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { loadSettings } from "./launch.mjs";
+import { readWords } from "./read-words.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
-import { runScript, SetupError } from "./setup.mjs";
+import { runScript, SetupError, WrongCall } from "./setup.mjs";
+
+const USAGE = `Use: npm run types -- [--url http://localhost:3000] <file>
+or:  npm run --silent types -- [--url http://localhost:3000] > file`;
 
 /** What the text begins with, whosever rights it shows. */
 const BEGINNING = "// The tables of this Portico ";
@@ -20,15 +23,11 @@ await runScript(async () => {
 
 function readArguments() {
   try {
-    const { values, positionals } = parseArgs({
-      options: { url: { type: "string" } },
-      allowPositionals: true,
-    });
-    if (positionals.length > 1) throw new Error("Give one file at most.");
+    const { values, positionals } = readWords({ url: { type: "string" } });
+    if (positionals.length > 1) throw new WrongCall(`"${positionals[1]}" is one word too many.`);
     return { url: values.url, file: positionals[0] };
   } catch (error) {
-    return fail(`${error.message}\nUse: npm run types -- [--url http://localhost:3000] <file>
-or:  npm run --silent types -- [--url http://localhost:3000] > file`);
+    throw error instanceof WrongCall ? new WrongCall(`${error.message}\n${USAGE}`) : error;
   }
 }
 

@@ -68,6 +68,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+it.each(["--help", "--port 4000", "-- --demo=off"])("npm start takes no words: %s", async (words) => {
+  const child = spawn(process.execPath, [join(projectRoot, "scripts/start.mjs"), ...words.split(" ")], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: folder, PORT: "none" },
+  });
+  const errors = collect(child.stderr);
+  const [code] = await once(child, "close");
+  expect([code, errors()]).toEqual([2, expect.stringMatching(/^npm start takes no words: .*PORT=4000.*\n$/)]);
+});
+
 describe("the settings of .env", () => {
   /** What the launcher's environment is with that file. @returns its APP_URL and its PORT, or how it ended */
   async function settings(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {

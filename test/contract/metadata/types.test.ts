@@ -209,11 +209,18 @@ describe("npm run types", () => {
       {},
       '"localhost:3000" is no address of a service: it must begin with http:// or https://.',
     ],
-    ["an option it does not know", ["--nothing"], {}, "Use: npm run types"],
     ["a token that is none", [], { PORTICO_TOKEN: "svc_pat_no" }, "answered 401"],
   ])("refuses %s", async (_what, args, env, words) => {
     const { code, errors } = await run([SCRIPT, ...args], { APP_URL: stack.appUrl, ...env });
     expect([code, errors]).toEqual([1, expect.stringContaining(words)]);
+  });
+
+  it.each([
+    ["--help", "Unknown option '--help'.\n"],
+    ["tables.ts more.ts", '"more.ts" is one word too many.\n'],
+  ])("says how it is called when it is called wrongly: %s", async (words, problem) => {
+    const { code, errors } = await run([SCRIPT, ...words.split(" ")], { APP_URL: stack.appUrl });
+    expect([code, errors]).toEqual([2, expect.stringContaining(`${problem}Use: npm run types -- `)]);
   });
 
   it.each([
