@@ -1,3 +1,4 @@
+# syntax=docker/dockerfile:1
 # Images of the two services: `docker build --target data-service .` and `--target gateway`.
 # Untested: written without a Docker daemon at hand. The steps themselves were run one by one outside Docker.
 
