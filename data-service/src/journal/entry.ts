@@ -36,7 +36,10 @@ export interface Pending {
   readonly instance: string;
   /** The record before; undefined for a new one. */
   readonly before?: Document;
-  /** For a deletion: the change that it builds on, which tells several lives of one id apart; null where none is known. */
+  /**
+   * For a deletion: the change that it builds on, which tells several lives of one id apart; itself where none is known (null
+   * in those of earlier versions).
+   */
   readonly previous?: ObjectId | null;
 }
 

@@ -277,8 +277,9 @@ export class JournaledStore {
     const isNew = kind === "created";
     const last = isNew ? undefined : lastChangeOf(document);
     const at = timeAfter(last, now());
+    const id = new ObjectId();
     return {
-      id: new ObjectId(),
+      id,
       table: table.id,
       kind,
       instance,
@@ -287,7 +288,7 @@ export class JournaledStore {
       record: asStored(document._id),
       revision: (last?.revision ?? 0) + 1,
       ...(isNew ? {} : { before: imageOf(table, document) }),
-      ...(kind === "deleted" ? { previous: last?.id ?? null } : {}),
+      ...(kind === "deleted" ? { previous: last?.id ?? id } : {}),
     };
   }
 }

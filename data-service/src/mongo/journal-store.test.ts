@@ -73,6 +73,13 @@ describe("the journal", () => {
     expect(await instance().append([twice, again, unknown])).toEqual([again, unknown]);
   });
 
+  it("tells ids apart that differ by their kind alone, also where others have taken its numbers", async () => {
+    const deletions = [5, "5"].map((record) => entry({ kind: "deleted", record, previous: null }));
+    await store.append([entry()]);
+    await instance().append([entry()]);
+    expect(await store.append(deletions)).toEqual(deletions);
+  });
+
   it("gives up the index by which an id was deleted once for all its lives", async () => {
     const former = { unique: true, partialFilterExpression: { kind: "deleted" } };
     await db.collection("_journal").createIndex({ table: 1, record: 1 }, former);

@@ -1,5 +1,6 @@
 // The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being made,
 // `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
+import { EJSON } from "bson";
 import { BSON, type Collection, type Db, type ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
@@ -164,9 +165,9 @@ export class JournalStore {
     return { id: entry, ...rest };
   }
 
-  /** Was the record changed after this was announced, and then deleted? */
+  /** Was the record deleted after this was announced, by this or another change? */
   async isDeletedAfter({ table, record, revision, at }: Pending): Promise<boolean> {
-    return this.#has({ table, record, kind: "deleted", revision: { $gt: revision }, at: { $gte: at } });
+    return this.#has({ table, record, kind: "deleted", revision: { $gte: revision }, at: { $gte: at } });
   }
 
   /** Keeps entries permanently. Repeating it changes nothing. */
@@ -314,7 +315,7 @@ export class JournalStore {
     const missing: Entry[] = [];
     const deleted = new Set<string>();
     for (const entry of open) {
-      const key = `${entry.table} ${String(entry.record)} ${String(entry.previous ?? null)}`;
+      const key = EJSON.stringify([entry.table, entry.record, entry.previous ?? null]);
       const isSecond = entry.kind === "deleted" && (deleted.has(key) || (await this.#isDeleted(entry)));
       if (entry.kind === "deleted") deleted.add(key);
       if (isSecond) refused.add(entry);

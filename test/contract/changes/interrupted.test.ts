@@ -199,6 +199,32 @@ describe("a write that was made and not told", () => {
   });
 });
 
+describe("a record that another program has written", () => {
+  it("is told of each time it is deleted", async () => {
+    const stranger = { _id: new ObjectId(), title: "of no process of ours" };
+    for (const _life of [1, 2]) {
+      await db.collection("letters").insertOne(stranger);
+      expect((await admin.delete(`/letters/${stranger._id}`)).status).toBe(200);
+    }
+    const last = await make("last");
+    await source.first(1, "created");
+    const deletion = `deleted ${stranger._id} 1`;
+    expect(told()).toEqual([deletion, deletion, `created ${last._id} 1`]);
+    expect(await db.collection("_history").countDocuments({ record: stranger._id })).toBe(2);
+  });
+
+  it("is told of once where a process that died was about to delete it, too", async () => {
+    const stranger = { _id: new ObjectId(), title: "of no process of ours" };
+    await db.collection("letters").insertOne(stranger);
+    await announce("deleted", stranger);
+    expect((await admin.delete(`/letters/${stranger._id}`)).status).toBe(200);
+    await nothingAnnounced();
+    const last = await make("last");
+    await source.first(1, "created");
+    expect(told()).toEqual([`deleted ${stranger._id} 1`, `created ${last._id} 1`]);
+  });
+});
+
 describe("a write that was made and can't be told", () => {
   it("is 503, as it may have been made, and stands before the next change in the history", async () => {
     const letter = await make("a");
