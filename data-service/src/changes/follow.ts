@@ -14,7 +14,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { EventStream } from "./event-stream.js";
 import { judge, type OpenWish, openWish, type Told } from "./judge.js";
 import type { Judging } from "./judging.js";
-import type { Place, Positions } from "./position.js";
+import { type Place, type Positions, readerOf } from "./position.js";
 import type { EndReason, StreamEnd, Streams } from "./streams.js";
 
 export interface FollowDeps extends RecordDeps {
@@ -46,8 +46,8 @@ export interface Follower {
  * @throws AppError what a list would be refused with, 404 for a table without `changes`, 400 for a foreign Last-Event-ID
  */
 export async function follow(deps: FollowDeps, follower: Follower, response: Response): Promise<void> {
-  const { wish } = await openWish(deps, follower.principal, follower.table, follower.parameters);
-  const { table } = wish;
+  const began = baseOf(await openWish(deps, follower.principal, follower.table, follower.parameters));
+  const { table, reader } = began;
   if (table.changes !== true) {
     const remedy = table.system
       ? "tables of the service itself have none to follow"
@@ -56,12 +56,11 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   }
   const place = placeOf(deps, follower, table);
   const start = place?.position ?? (await deps.feed.tip());
-  const role = roleOf(follower.principal);
   const stop = deps.streams.open(follower.caller);
   response.once("close", () => stop.end("gone"));
   try {
-    const isLost = place !== undefined && (place.epoch !== table.journalEpoch || place.role !== role);
-    await new Following(deps, follower, { table, at: start, isLost }, response, stop).run();
+    const isLost = place !== undefined && (place.epoch !== table.journalEpoch || place.reader !== reader);
+    await new Following(deps, follower, { ...began, at: start, isLost }, response, stop).run();
   } finally {
     stop.end("over");
     deps.streams.close(stop);
@@ -78,11 +77,17 @@ function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Ta
   );
 }
 
-/** Where a stream begins. */
-interface Beginning {
+/** What a stream depends on, as it was at one moment. */
+interface Base {
   readonly table: Table;
+  /** By whose rights events are told. */
+  readonly reader: string;
+}
+
+/** Where a stream begins. */
+interface Beginning extends Base {
   readonly at: Position;
-  /** Whether what came after this is unknown, or what came before it was told to another role. */
+  /** Whether what came after this is unknown, or what came before it was told to another reader. */
   readonly isLost: boolean;
 }
 
@@ -96,16 +101,15 @@ interface Judged {
 class Following {
   readonly #deps: FollowDeps;
   readonly #follower: Follower;
-  /** Up to here everything has been told, and the table and the role are those of then: the stream has no gap since. */
+  /** Up to here everything has been told, and the base is that of then: the stream has no gap since. */
   #at: Position;
-  #table: Table;
-  #role: string;
-  #present: Table;
+  #base: Base;
+  #present: Base;
   readonly #stream: EventStream;
   readonly #stop: StreamEnd;
   #principal: Principal;
   /**
-   * Earlier events were told by the rights of another role, or later ones were not kept: the client must read everything
+   * Earlier events were told by the rights of another reader, or later ones were not kept: the client must read everything
    * again.
    */
   #mustReset: boolean;
@@ -114,10 +118,9 @@ class Following {
     this.#deps = deps;
     this.#follower = follower;
     this.#principal = follower.principal;
-    this.#role = roleOf(follower.principal);
     this.#at = begin.at;
-    this.#table = begin.table;
-    this.#present = begin.table;
+    this.#base = begin;
+    this.#present = begin;
     this.#mustReset = begin.isLost;
     this.#stream = new EventStream(response, deps.changesStallMs, stop.signal);
     this.#stop = stop;
@@ -157,17 +160,16 @@ class Following {
 
   async #reset(): Promise<void> {
     const tip = await this.#deps.feed.tip();
-    // All at once: a sign of life with the new role and the former place would say that nothing was missed.
+    // All at once: a sign of life with the new reader and the former place would say that nothing was missed.
     this.#mustReset = false;
-    this.#table = this.#present;
-    this.#role = roleOf(this.#principal);
+    this.#base = this.#present;
     this.#at = tip;
     await this.#send("reset");
   }
 
   /** Some are told before the next are judged: a client that reads slowly holds no more than these. */
   async #tellOf(entries: readonly Numbered[]): Promise<void> {
-    const own = entries.filter(({ entry }) => entry.table === this.#table.id);
+    const own = entries.filter(({ entry }) => entry.table === this.#base.table.id);
     if (own.length > 0)
       for await (const parts of inRoom(own, (some) => this.#judge(some)))
         for (const part of parts) {
@@ -192,7 +194,7 @@ class Following {
   async #judge(entries: readonly Numbered[]): Promise<readonly Judged[]> {
     const asked = await this.#openWish();
     const { wish } = asked;
-    if (!this.#goesOn(wish.table)) return [];
+    if (!this.#goesOn(asked)) return [];
     const openedAt = performance.now();
     const judged = () => judge(this.#deps, wish, entries);
     const told = await this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
@@ -247,9 +249,8 @@ class Following {
     try {
       const now = await this.#follower.present();
       if (now === undefined) return this.#stop.end("signed-out");
-      this.#mustReset ||= roleOf(now) !== this.#role;
       this.#principal = now;
-      this.#goesOn((await this.#openWish()).wish.table);
+      this.#goesOn(await this.#openWish());
       if (this.#mustReset) this.#wake();
     } catch (error) {
       // A caller who can't be checked must not be told anything.
@@ -257,19 +258,22 @@ class Following {
     }
   }
 
-  /** @param table as it is now @returns whether its journal holds everything that happened, and may be told */
-  #goesOn(table: Table): boolean {
-    this.#present = table;
+  /** @param asked as it is now @returns whether the table's journal holds everything that happened, and may be told */
+  #goesOn(asked: OpenWish): boolean {
+    const begun = this.#base;
+    this.#present = baseOf(asked);
+    const { table, reader } = this.#present;
     // The table was replaced by another one of the same name, or can no longer be followed.
-    if (table.id !== this.#table.id || table.changes !== true) this.#stop.end("refused");
-    // For a while the table kept no journal.
-    else if (table.journalEpoch !== this.#table.journalEpoch) this.#mustReset = true;
+    if (table.id !== begun.table.id || table.changes !== true) this.#stop.end("refused");
+    // For a while the table kept no journal, or the reader was told other records until now.
+    else if (table.journalEpoch !== begun.table.journalEpoch || reader !== begun.reader)
+      this.#mustReset = true;
     else return true;
     return false;
   }
 
   #idOf(position: Position): string {
-    return this.#deps.positions.write(position, this.#table, this.#role);
+    return this.#deps.positions.write(position, this.#base.table, this.#base.reader);
   }
 }
 
@@ -278,8 +282,6 @@ function reasonOf(error: unknown): EndReason {
   return isClientError(error) ? "refused" : "unavailable";
 }
 
-/** Says by whose rights a caller is told of records: those of a role, which root admins don't need. */
-function roleOf(principal: Principal): string {
-  if (principal.kind === "anonymous") return "anonymous";
-  return `${principal.roleId ?? "none"}${principal.isRootAdmin ? "-root" : ""}`;
+function baseOf({ wish, rights }: OpenWish): Base {
+  return { table: wish.table, reader: readerOf(rights) };
 }

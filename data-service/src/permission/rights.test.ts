@@ -459,6 +459,39 @@ describe("a caller who is looked at again", () => {
   });
 });
 
+describe("what a caller is to rules for reading", () => {
+  const plain = user(false);
+  const other = { ...plain, userId: "65a000000000000000000003" };
+  const own: Partial<Rule> = { filter: { title: "$user.id" } };
+  const ofTeam: Partial<Rule> = { filter: { title: "$user.team" } };
+
+  it.each<[who: string, one: Rights, another: Rights]>([
+    ["two users of a role whose rules ask nothing of them", rights(plain, [{}]), rights(other, [{}])],
+    [
+      "two users who have the same of what is asked for",
+      rights(plain, [ofTeam], { team: "red", name: "a" }),
+      rights(other, [ofTeam], { team: "red", name: "b" }),
+    ],
+    ["a user whose role got another rule", rights(plain, [{}]), rights(plain, [{ fields: "title" }])],
+  ])("is the same for %s", (_who, one, another) => {
+    expect(one.reader).toBe(another.reader);
+  });
+
+  it.each<[who: string, one: Rights, another: Rights]>([
+    ["two users, of whom their ids are asked", rights(plain, [own]), rights(other, [own])],
+    [
+      "a user of whom another value is asked than before",
+      rights(plain, [ofTeam], { team: "red" }),
+      rights(plain, [ofTeam], { team: "blue" }),
+    ],
+    ["a user and a visitor, where ids are asked", rights(plain, [own]), rights(ANONYMOUS, [own])],
+    ["a user who got another role", rights(plain, [{}]), rights({ ...plain, roleId: null }, [{}])],
+    ["a root admin and another", rights(user(true), []), rights(plain, [])],
+  ])("differs for %s", (_who, one, another) => {
+    expect(one.reader).not.toBe(another.reader);
+  });
+});
+
 describe("a rule that is saved", () => {
   const problems = (parts: JsonObject): string[] =>
     ruleProblems(

@@ -2,7 +2,7 @@
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";
-import { same } from "../catalog/canonical.js";
+import { canonical, same } from "../catalog/canonical.js";
 import { type Catalog, type Column, isOpen, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
@@ -63,6 +63,12 @@ export class Rights {
   /** Does the same caller read by the same rules? @param actions those whose rules decide what is read */
   readsAs(other: Rights, actions: readonly Action[]): boolean {
     return same(readBy(this.#context, actions), readBy(other.#context, actions));
+  }
+
+  /** All that the caller is to rules for reading, as a text: callers who have the same one read the same by the same rules. */
+  get reader(): string {
+    const { rules: _rules, ...caller } = readBy(this.#context, ["read"]);
+    return canonical(caller);
   }
 
   /** What the caller may read, as the query language looks it up. */
@@ -181,7 +187,9 @@ export class Rights {
 function readBy({ principal, roleId, rules, user }: RightsContext, actions: readonly Action[]) {
   const deciding = rules.filter(({ action }) => actions.includes(action));
   const named = new Set(deciding.flatMap(({ filter }) => variablesIn(filter)));
-  const own = Object.entries(user ?? {}).filter(([name]) => named.has(`$user.${name}`));
+  const own = Object.entries(callerRecord(principal, user) ?? {}).filter(([name]) =>
+    named.has(`$user.${name}`),
+  );
   return { isRoot: isRoot(principal), roleId, user: Object.fromEntries(own), rules: deciding };
 }
 

@@ -560,6 +560,28 @@ describe("rights", () => {
     expect(await come(authorization, from)).toBe("reset");
   }, 20_000);
 
+  it("of another user, or of whose user a rule asks something that has changed, start it anew", async () => {
+    const team = { name: "team", type: "string" };
+    await define({ name: "tasks", changes: true, columns: [team, { name: "owner", type: "string" }] });
+    const filter = { _or: [{ team: "$user.name" }, { owner: "$user.email" }] };
+    const mine = await make("/svc_role", { name: "members" });
+    await make("/svc_permission", { table: "tasks", action: "read", role: mine, filter });
+    const member = { ...reader, email: "one@example.com", name: "red", role: mine };
+    const one = await make("/svc_user", member);
+    await make("/svc_user", { ...member, email: "two@example.com" });
+    const come = async (email: string, from = "") =>
+      follow("/tasks/changes", { token: await tokenOf({ ...reader, email }), from });
+    const first = await come(member.email);
+    expect((await come(member.email, first.lastEventId)).told[0]?.event).toBe("ready");
+    expect((await come("two@example.com", first.lastEventId)).told[0]?.event).toBe("reset");
+    const former = first.lastEventId;
+    await admin.patch(`/svc_user/${one}`, { name: "blue" });
+    await first.first(1, "reset");
+    const later = await come(member.email, former);
+    expect(later.told[0]?.event).toBe("reset");
+    expect((await come(member.email, later.lastEventId)).told[0]?.event).toBe("ready");
+  }, 20_000);
+
   it("that are taken away end the stream", async () => {
     const source = await follow("/notes/changes", { token: await tokenOf(reader) });
     const { body } = await admin.get("/svc_permission", { filter: { role, table: "notes" } });
