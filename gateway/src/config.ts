@@ -86,7 +86,10 @@ export interface Limits {
   readonly bodyTimeouts: BodyTimeouts;
   /** A client that still sends its body after it was refused gets this long to read why. */
   readonly lingerMs: number;
-  /** For the gateway's own calls. Hashing a password takes a tenth of a second, a queue of them longer. */
+  /**
+   * For the gateway's own calls. Above the 15 s for which the data service waits until a write is on most members of the replica
+   * set, so that its 503 wins.
+   */
   readonly authTimeoutMs: number;
   /** For a provider's token and profile together; then the person is sent back with an error. */
   readonly providerTimeoutMs: number;
@@ -101,7 +104,7 @@ const LIMITS: Limits = Object.freeze({
   importTimeoutMs: 600_000,
   bodyTimeouts: BODY_TIMEOUTS,
   lingerMs: LINGER_MS,
-  authTimeoutMs: 15_000,
+  authTimeoutMs: 20_000,
   providerTimeoutMs: 10_000,
   readyTimeoutMs: 2_000,
 });

@@ -104,7 +104,9 @@ describe("an access cookie that is missing, malformed or about to expire, with a
 
   it.each([
     [429, "TOO_MANY_REQUESTS"],
+    [502, "BAD_GATEWAY"],
     [503, "SERVICE_UNAVAILABLE"],
+    [504, "QUERY_TIMEOUT"],
   ])("goes on with a token that is still valid when the refresh is put off by a %i", async (status, code) => {
     rig.upstream.on("POST /auth/refresh-token", refusal(status, code, "Later."));
     const token = accessToken({ expiresIn: 20 });

@@ -42,9 +42,9 @@ export interface LoadSessionDeps extends ServedPages {
  * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused. Leaves them
  * alone when it borrows: by the time of the answer the browser may have newer ones.
  * @param renewal asked only where the access token has to be replaced
- * @throws AppError INVALID_TOKEN for two Authorization headers or a Bearer that does not count here, BAD_GATEWAY when a
- * refresh is needed and the data service can not be reached, QUERY_TIMEOUT when it does not answer in time; the cookies stay
- * then
+ * @throws AppError INVALID_TOKEN for two Authorization headers or a Bearer that does not count here; where the access token is no
+ * longer valid, BAD_GATEWAY when the data service can not be reached, QUERY_TIMEOUT when it does not answer in time; the cookies
+ * stay then
  */
 export async function loadSession(
   deps: LoadSessionDeps,
@@ -78,12 +78,17 @@ function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...rene
   return cookieSession(accessToken, origin ?? appUrl, renewable);
 }
 
-/** Refusals of a refresh that can be made later as well. */
-const PUT_OFF: readonly ErrorCode[] = ["TOO_MANY_REQUESTS", "SERVICE_UNAVAILABLE"];
+/** Failures of a refresh that can be made later as well. */
+const PUT_OFF: readonly ErrorCode[] = [
+  "TOO_MANY_REQUESTS",
+  "SERVICE_UNAVAILABLE",
+  "BAD_GATEWAY",
+  "QUERY_TIMEOUT",
+];
 
 /**
- * A refresh that is only put off (429, 503) fails no request whose access token is still valid: the client did not ask for
- * it.
+ * A refresh that is only put off (429, 502, 503, 504) fails no request whose access token is still valid: the client did not
+ * ask for it.
  * @returns the session with the token that it has
  * @throws the error where that is no longer valid, or the refresh is not just put off
  */
