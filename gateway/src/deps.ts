@@ -25,6 +25,7 @@ export interface Deps {
   readonly refresh: Refresh;
   readonly borrow: Borrow;
   readonly overwrittenTokens: OverwrittenTokens;
+  readonly loggedOutTokens: OverwrittenTokens;
   readonly forward: Forward;
   readonly findFile: FindFile;
   readonly identityClient: IdentityClient;
@@ -67,6 +68,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     refresh: refreshOnce(authClient.refresh),
     borrow: refreshOnce(identityClient.borrowAccessToken),
     overwrittenTokens: makeOverwrittenTokens(),
+    loggedOutTokens: makeOverwrittenTokens(),
     forward: makeForward({ dataServiceUrl, limits, watch }),
     findFile: keepRecentFiles(),
     identityClient,

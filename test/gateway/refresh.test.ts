@@ -22,6 +22,10 @@ function get(jar: Record<string, string>, headers: Record<string, string> = {}):
   return rig.call("/api/me", { headers: { Cookie: cookies(jar), ...headers } });
 }
 
+function logOut(jar: Record<string, string>): Promise<Response> {
+  return rig.call("/api/logout", { method: "POST", headers: { Cookie: cookies(jar) } });
+}
+
 describe("a valid access cookie", () => {
   it("goes upstream as a Bearer token, and no cookie does", async () => {
     const token = accessToken();
@@ -214,6 +218,42 @@ describe("a request that left a browser before somebody signed in there anew, ov
     expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
+
+  it("leaves the cookies of whoever signs in after a log-out alone when it is answered after them", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_renewed"));
+    const asked = new Promise<() => void>((resolve) => {
+      rig.upstream.on("GET /me", (_arrived, response) => resolve(() => void response.end("{}")));
+    });
+    const late = get(FORMER);
+    const answer = await asked;
+    expect((await logOut(FORMER)).headers.getSetCookie()).toHaveLength(3);
+    expect((await signInOver({})).headers.getSetCookie()).toHaveLength(3);
+    answer();
+    expect((await late).headers.getSetCookie()).toEqual([]);
+  });
+
+  it("leaves the new cookies alone when it is a log-out that takes longer", async () => {
+    const asked = new Promise<() => void>((resolve) => {
+      rig.upstream.on("POST /auth/logout", (_arrived, response) =>
+        resolve(() => void response.end('{"statusCode":200}')),
+      );
+    });
+    const late = logOut(FORMER);
+    const answer = await asked;
+    rig.upstream.on("POST /auth/logout", json(200, { statusCode: 200 }));
+    expect((await signInOver(FORMER)).headers.getSetCookie()).toHaveLength(3);
+    answer();
+    const response = await late;
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+});
+
+it("a log-out that is sent again, as its answer was lost, clears the cookies as well", async () => {
+  rig.upstream.on("POST /auth/logout", json(200, { statusCode: 200 }));
+  for (const _attempt of [1, 2]) {
+    expect((await logOut({ refreshToken: "svc_rt_1" })).headers.getSetCookie()).toHaveLength(3);
+  }
 });
 
 describe("a fresh-looking access cookie that the data service believes no more", () => {

@@ -7,6 +7,7 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
 import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
+import type { OverwrittenTokens } from "../session/overwritten-tokens.js";
 import { isServed, isServedBearer } from "../session/served-session.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
 
@@ -15,6 +16,8 @@ export interface LogoutDeps {
   /** The app's own origin and ALLOWED_ORIGINS. */
   readonly pageOrigins: readonly string[];
   readonly authClient: Pick<AuthClient, "logOut">;
+  readonly overwrittenTokens: Pick<OverwrittenTokens, "whenNoted">;
+  readonly loggedOutTokens: Pick<OverwrittenTokens, "note">;
 }
 
 /** Idempotent for cookies; a Bearer header must be valid. A refusal leaves session and cookies as they are. */
@@ -26,9 +29,11 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     requireBodyType(request, "json");
     const session = sessionToEnd(deps, credentials);
     const page = isBearer ? undefined : request.headers.origin;
-    if (session !== undefined) await deps.authClient.logOut(session, page, callerOf(request));
-    // With a Bearer header cookies are ignored, and so they stay.
-    if (!isBearer) clearSessionCookies(request.headers.cookie, response, deps.appUrl);
+    const isReplaced =
+      session !== undefined &&
+      (await isReplacedMeanwhile(deps, session, deps.authClient.logOut(session, page, callerOf(request))));
+    // With a Bearer header cookies are ignored, and so they stay; those of a new sign-in are for another session.
+    if (!isBearer && !isReplaced) clearSessionCookies(request.headers.cookie, response, deps.appUrl);
     response.json(success(200));
   };
 }
@@ -43,6 +48,24 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
   if (claims === undefined || !isServed(claims.origin, deps.pageOrigins))
     requirePage(request, deps.pageOrigins);
   else requireSessionPage(request, claims.origin ?? deps.appUrl);
+}
+
+/** @returns whether a sign-in in the same browser has replaced the cookies by the time that the session has ended */
+async function isReplacedMeanwhile(
+  { overwrittenTokens, loggedOutTokens }: LogoutDeps,
+  session: SessionName,
+  end: Promise<void>,
+): Promise<boolean> {
+  const refreshToken = "refreshToken" in session ? session.refreshToken : undefined;
+  if (refreshToken === undefined) return end.then(() => false);
+  let isReplaced = false;
+  const stop = overwrittenTokens.whenNoted(refreshToken, () => {
+    isReplaced = true;
+  });
+  await end.finally(stop);
+  // Answers to what was asked before must neither set nor clear the cookies of whoever signs in next.
+  loggedOutTokens.note(refreshToken);
+  return isReplaced;
 }
 
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */

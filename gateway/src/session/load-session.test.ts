@@ -25,6 +25,7 @@ async function renew(before: (response: express.Response) => void): Promise<[Ses
     },
     borrow: async () => undefined,
     overwrittenTokens: { whenNoted: () => () => {} },
+    loggedOutTokens: { whenNoted: () => () => {} },
   };
   const app = express().use(requestContext((path) => path));
   const renewed = new Promise<Session>((resolve, reject) => {

@@ -36,6 +36,7 @@ export interface LoadSessionDeps extends ServedPages {
   readonly refresh: Refresh;
   readonly borrow: Borrow;
   readonly overwrittenTokens: Pick<OverwrittenTokens, "whenNoted">;
+  readonly loggedOutTokens: Pick<OverwrittenTokens, "whenNoted">;
 }
 
 /**
@@ -102,7 +103,7 @@ function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unkn
 /**
  * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
  * cookies that have no session behind them, if it leaves soon. Does neither for a client that has left, or where a sign-in
- * replaces the cookies before the answer leaves.
+ * or a log-out replaces the cookies before the answer leaves.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -116,22 +117,22 @@ export async function renewSession(
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
     const takeBack = clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
-    yieldToSignIns(deps, response, [refreshToken], takeBack);
+    yieldToNewer(deps, response, [refreshToken], takeBack);
     return { kind: "anonymous" };
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
   if (session.kind === "cookie") {
     // The browser behind an app that forwards to us is on that app's origin: its scheme decides the spelling.
     const takeBack = writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
-    // Another answer may have brought the new token to the browser by the time of the sign-in.
-    yieldToSignIns(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
+    // Another answer may have brought the new token to the browser by then.
+    yieldToNewer(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
   }
   return session;
 }
 
-/** The cookies of a sign-in are newer than those of an answer to what was asked before it, however late that leaves. */
-function yieldToSignIns(
-  { overwrittenTokens }: LoadSessionDeps,
+/** What a sign-in or a log-out does to the cookies is newer than an answer to what was asked before it, however late that leaves. */
+function yieldToNewer(
+  { overwrittenTokens, loggedOutTokens }: LoadSessionDeps,
   response: Response,
   refreshTokens: readonly (string | undefined)[],
   takeBack: () => void,
@@ -139,7 +140,9 @@ function yieldToSignIns(
   // Its end has passed already, and nothing would stop the waiting.
   if (response.destroyed) return;
   for (const token of refreshTokens) {
-    if (token !== undefined) response.once("close", overwrittenTokens.whenNoted(token, takeBack));
+    if (token === undefined) continue;
+    for (const tokens of [overwrittenTokens, loggedOutTokens])
+      response.once("close", tokens.whenNoted(token, takeBack));
   }
 }
 

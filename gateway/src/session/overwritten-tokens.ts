@@ -1,5 +1,6 @@
 // Which refresh tokens a sign-in has just replaced in their browser. A request that left it before still carries one of them,
-// and its answer must neither clear the new cookies nor set others over them.
+// and its answer must neither clear the new cookies nor set others over them. Those whose session a log-out has ended are kept
+// likewise, apart: whoever signs in after that has no cookie left to name the token with.
 
 export interface OverwrittenTokens {
   note(refreshToken: string): void;
