@@ -91,6 +91,7 @@ describe("what a browser says of its connection to the app", () => {
   afterAll(() => upstream?.close());
 
   it.each([
+    ["Accept-Encoding", "zstd"],
     ["Connection", "keep-alive, Upgrade"],
     ["Expect", "100-continue"],
     ["HTTP2-Settings", "AAMAAABkAARAAAAA"],
