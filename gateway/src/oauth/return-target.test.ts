@@ -78,6 +78,7 @@ describe("readReturnTarget", () => {
     ["https://chat.example.com:443/", "write it as https://chat.example.com/"],
     ["https://shop.example.com/a", "add exactly https://shop.example.com to ALLOWED_ORIGINS"],
     [`https://chat.example.com/${"a".repeat(2048)}`, "2048"],
+    [`https://chat.example.com/?q=${"'".repeat(800)}`, "2048"],
   ])("refuses the redirect %j with a word on what would be right", (redirect, words) => {
     expect(readRedirect(redirect, ORIGINS)).toEqual({
       kind: "refused",
