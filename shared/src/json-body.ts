@@ -38,6 +38,10 @@ function requireSize(maxBytes: number): RequestHandler {
 }
 
 const requireJsonType: RequestHandler = (request, _response, next) => {
+  const { "content-encoding": encoding = "identity" } = request.headers;
+  if (hasBody(request.headers) && encoding.toLowerCase() !== "identity") {
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body uncompressed, without Content-Encoding.");
+  }
   if (hasBody(request.headers) && !isJsonType(utf8Type(request.headers["content-type"]))) {
     throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body as application/json, in UTF-8.");
   }

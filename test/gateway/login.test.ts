@@ -1,4 +1,5 @@
 // Sign-in and sign-out through the gateway: cookies, bodies, and who may ask.
+import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { sendRaw, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
@@ -231,6 +232,14 @@ describe("POST /api/login when the data service refuses", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
+  it("answers 503, and when to try again, when something in front of the data service says so", async () => {
+    refusing.upstream.on("POST /auth/login", (_arrived, response) =>
+      response.writeHead(503, { "Retry-After": "7" }).end("<html>busy</html>"),
+    );
+    const response = await tryLogin();
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "7"]);
+  });
+
   it("answers 502 when the data service makes no sense", async () => {
     refusing.upstream.on("POST /auth/login", (_arrived, response) =>
       response.end("<html>secret host</html>"),
@@ -246,6 +255,16 @@ describe("POST /api/login when the data service refuses", () => {
     expect(response.status).toBe(502);
     expect((await readError(response)).message).toMatch(/accessToken does not fit into a cookie/);
     expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("refuses a compressed body, and says so", async () => {
+    const response = await refusing.call("/api/login", {
+      method: "POST",
+      body: gzipSync("{}"),
+      headers: { "Content-Type": "application/json", "Content-Encoding": "gzip" },
+    });
+    const { statusCode, message } = await readError(response);
+    expect([statusCode, message]).toEqual([415, "Send the body uncompressed, without Content-Encoding."]);
   });
 
   it("answers 502 when the data service is down", async () => {

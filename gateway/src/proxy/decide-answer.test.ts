@@ -51,6 +51,7 @@ describe("an answer of the data service", () => {
   ])("of something in between with %p and %j is not passed on, but %s", (statusCode, headers, code, told) => {
     const answer = { statusCode, headers };
     expect(decideAnswer(answer, { canRenew: true })).toBe("refuse");
-    expect(foreignError(answer)).toMatchObject({ code, ...(told === undefined ? {} : { headers: told }) });
+    const error = foreignError(statusCode, headers["retry-after"]);
+    expect(error).toMatchObject({ code, ...(told === undefined ? {} : { headers: told }) });
   });
 });

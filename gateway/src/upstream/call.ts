@@ -1,7 +1,7 @@
 // One call of the gateway's own to the data service: what it says of the client behind it, and what its answer is.
 import { AppError } from "@portico/shared/app-error";
 import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
-import { NO_VALID_ANSWER, notInTime, readUpstreamError } from "./upstream-error.js";
+import { foreignError, notInTime, readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
 export interface Caller {
@@ -61,7 +61,7 @@ export function refusalOf(answer: Answer): AppError {
   return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
 }
 
-export function senseless(answer: Answer): AppError {
-  const cause = new Error(`The data service answered ${answer.status} with an unexpected body.`);
-  return new AppError("BAD_GATEWAY", { message: NO_VALID_ANSWER, cause });
+/** For an answer that is none of the data service's. */
+export function senseless({ status, retryAfter }: Answer): AppError {
+  return foreignError(status, retryAfter);
 }

@@ -1,6 +1,5 @@
 // The data service's error body -> the same refusal of our own, under the path the client called; what stands for an answer that
 // is none of the data service's, or does not come.
-import type { IncomingMessage } from "node:http";
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
@@ -11,18 +10,18 @@ export function notInTime(cause: unknown): AppError {
   return new AppError("QUERY_TIMEOUT", { message: "The data service did not answer in time.", cause });
 }
 
-/** What the client is told instead of an error that did not come from the data service. */
-export function foreignError({
-  statusCode,
-  headers,
-}: Pick<IncomingMessage, "statusCode" | "headers">): AppError {
-  const cause = new Error(`Something in front of the data service answered with the status ${statusCode}.`);
-  if (statusCode === 429 || statusCode === 503) {
-    const seconds = Number(headers["retry-after"]);
+/**
+ * What the client is told instead of an error that did not come from the data service, or of an answer that can't be one of its.
+ * @param retryAfter the `Retry-After` header of the answer
+ */
+export function foreignError(status: number | undefined, retryAfter: string | null | undefined): AppError {
+  const cause = new Error(`An answer that is none of the data service's came with the status ${status}.`);
+  if (status === 429 || status === 503) {
+    const seconds = Number(retryAfter);
     const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
     return unavailable("The service is not available at this moment.", wait, cause);
   }
-  const code = statusCode === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
+  const code = status === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
   return new AppError(code, { message: NO_VALID_ANSWER, cause });
 }
 
