@@ -298,6 +298,24 @@ describe("addresses that GitHub does not show", () => {
   });
 });
 
+describe("a provider that refuses", () => {
+  it.each([
+    ["error=org_internal", "org_internal"],
+    ["error=%3Cscript%3E", "other"],
+    ["", "no code"],
+    ["code=x&iss=https%3A%2F%2Fevil.example", "another issuer"],
+  ])("is logged with its reason: %j", async (answer, reason) => {
+    const traveller = system.traveller();
+    const { end } = await signInOnChat(traveller, "google", "/portal", isCallback);
+    const callback = new URL(end);
+    callback.search = `state=${callback.searchParams.get("state")}&${answer}`;
+    const { location } = await traveller.go(callback.href);
+    expect(new URL(location ?? "").searchParams.get("error")).toBe("provider_error");
+    const pattern = new RegExp(`"provider":"google","reason":"${reason}".*"provider refused"`);
+    expect(await untilLogged(system.stack.gateway, pattern)).not.toContain("<script>");
+  });
+});
+
 describe("a provider in trouble", () => {
   it.each([
     ["is down", "down"],

@@ -13,6 +13,11 @@ export function callbackError(error: string): OAuthError {
   return ERRORS.get(error) ?? "provider_error";
 }
 
+/** What the log is told: the provider's word where it is one, for anybody may write that address. */
+export function loggedReason(error: string): string {
+  return /^\w{1,64}$/.test(error) ? error : "other";
+}
+
 /**
  * RFC 9207: if a provider names itself, it must be the one that was asked (security row A13).
  * @param iss as the provider sent it; undefined when it sent none

@@ -9,7 +9,7 @@ import { flowCookiesOf } from "../cookies/flow-cookie.js";
 import { callerOf } from "../session/caller.js";
 import type { IdentityClient } from "../upstream/identity-client.js";
 import { type BridgeMessage, bridgeUrl } from "./bridge-url.js";
-import { callbackError, isIssuer } from "./callback-error.js";
+import { callbackError, isIssuer, loggedReason } from "./callback-error.js";
 import type { OAuthSettings } from "./oauth-settings.js";
 import { type OAuthQuery, readOAuthQuery } from "./query.js";
 import { returnStore } from "./state-store.js";
@@ -73,9 +73,20 @@ async function finish(
   const code = query.get("code");
   // Facebook sends its own name for some errors.
   const error = query.get("error") ?? query.get("error_code");
-  if (error !== undefined) return { error: callbackError(error) };
+  const refusedFor = (reason: string): void =>
+    deps.logger.warn(
+      { correlationId: callerOf(request).correlationId, provider, reason },
+      "provider refused",
+    );
+  if (error !== undefined) {
+    // People may change their minds.
+    if (error !== "access_denied") refusedFor(loggedReason(error));
+    return { error: callbackError(error) };
+  }
   const { settings } = deps.oauth.of(provider);
-  if (code === undefined || code === "" || !isIssuer(query.get("iss"), settings.authorizationUrl)) {
+  const isFromIssuer = isIssuer(query.get("iss"), settings.authorizationUrl);
+  if (code === undefined || code === "" || !isFromIssuer) {
+    refusedFor(isFromIssuer ? "no code" : "another issuer");
     return { error: "provider_error" };
   }
   const result = await identify(deps, provider, flow, code, request);
