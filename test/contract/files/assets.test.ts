@@ -421,12 +421,17 @@ describe("pictures", () => {
   });
 
   test("an SVG is never drawn, whatever it looks like at its beginning: 400", async () => {
-    for (const blanks of [20, 5_000]) {
+    // In the second one only a comment lies within the bytes that are looked at: a text.
+    const types = [
+      [20, "application/octet-stream"],
+      [5_000, "text/plain"],
+    ] as const;
+    for (const [blanks, type] of types) {
       const svg =
         `<!--ftypavif${" ".repeat(blanks)}--><svg:svg xmlns:svg="http://www.w3.org/2000/svg" width="9" height="9">` +
         '<svg:rect width="9" height="9"/></svg:svg>';
       const record = await uploaded(admin, svg, "x.avif", { isPublic: "true" });
-      expect([record.mimetype, record.width]).toEqual(["application/octet-stream", null]);
+      expect([record.mimetype, record.width]).toEqual([type, null]);
       expect((await get(`/assets/${record.id}?width=5&format=png`)).status).toBe(400);
     }
   });

@@ -75,7 +75,7 @@ describe("a change that would switch permission rules off", () => {
     rows: 0,
     examples: [],
     confirmable: true,
-    why: `the rule to read "${name}" would be switched off, because ${why}`,
+    why: `the rule to read "${name}" would be switched off, because ${why}; what it alone shows could then be neither changed nor deleted either`,
   });
 
   it.each<[string, object, object, RegExp]>([
