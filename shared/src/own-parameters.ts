@@ -75,8 +75,10 @@ function ownName(text: string): ParameterName | OwnName | undefined {
   if (known !== undefined) return known;
   const meant = MEANT.get(spelling(text));
   // If `dryrun` were ignored, a delete that was only to be tried would really happen.
-  if (meant !== undefined)
-    throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"?`);
+  if (meant !== undefined) {
+    const counts = meant === "page" ? ', which counts pages of "limit" from 1' : "";
+    throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"${counts}?`);
+  }
   return undefined;
 }
 

@@ -31,7 +31,7 @@ export interface SeedDeps extends SchemaDeps {
 
 /** Once without demo content, always: an app of one's own may have users and files long before its first table. */
 export async function declineDemo(db: Db): Promise<void> {
-  await markersOf(db).updateOne({ _id: "demo" }, { $setOnInsert: { state: "done" } }, { upsert: true });
+  await markersOf(db).updateOne({ _id: "demo" }, { $set: { state: "done" } }, { upsert: true });
 }
 
 function markersOf(db: Db): Collection<Marker> {

@@ -166,8 +166,10 @@ export class JournalStore {
   }
 
   /** Was the record deleted after this was announced, by this or another change? */
-  async isDeletedAfter({ table, record, revision, at }: Pending): Promise<boolean> {
-    return this.#has({ table, record, kind: "deleted", revision: { $gte: revision }, at: { $gte: at } });
+  async isDeletedAfter({ id, table, record, revision, at, previous }: Pending): Promise<boolean> {
+    // Of a life that began with a known change, the index takes no second deletion. Of another life, one may have this number.
+    const number = previous?.equals(id) === true ? { $gte: revision } : { $gt: revision };
+    return this.#has({ table, record, kind: "deleted", revision: number, at: { $gte: at } });
   }
 
   /** Keeps entries permanently. Repeating it changes nothing. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { readAccess } from "./access-file.js";
-import { compareAccess, stepsOf } from "./compare-access.js";
+import { compareAccess, openedBy, stepsOf } from "./compare-access.js";
 import type { Action, DescribedRule, StoredRole } from "./rule.js";
 
 const EDITOR: StoredRole = { id: "e", name: "editor", description: null };
@@ -80,4 +80,36 @@ describe("rules of a file and of a database", () => {
     const rules = [{ table: "posts", action: "read" }];
     expect(changes({ roles: [{ name: "other", rules }] })).toEqual([["role.set description"]]);
   });
+});
+
+describe("a rule for reading that goes", () => {
+  const read = { table: "posts", action: "read" };
+  const change = { table: "posts", action: "update" };
+  const own = [rule("1", "read"), rule("2", "update")];
+  const ofEveryone = [rule("1", "read", { roleId: null }), rule("2", "update")];
+
+  it.each<[string, JsonObject, readonly DescribedRule[], string[]]>([
+    [
+      "the last of a role that may still update",
+      { roles: [{ name: "editor", rules: [change] }] },
+      own,
+      ["posts"],
+    ],
+    ["everyone's, where a role may still update", { everyone: [] }, ofEveryone, ["posts"]],
+    ["with the rules to change records", { roles: [{ name: "editor", rules: [] }] }, own, []],
+    [
+      "for another one",
+      { roles: [{ name: "editor", rules: [{ ...read, fields: "title" }, change] }] },
+      own,
+      [],
+    ],
+    ["while everyone may read", { roles: [{ name: "editor", rules: [change] }], everyone: [read] }, own, []],
+  ])(
+    "opens a table where it is the last, and rules to change records stay: %s",
+    (_which, file, rules, opened) => {
+      const { access } = readAccess(file);
+      const stored = { roles: [EDITOR], rules };
+      expect(compareAccess(access, stored).flatMap((each) => openedBy(each, access, stored))).toEqual(opened);
+    },
+  );
 });

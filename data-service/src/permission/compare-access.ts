@@ -32,6 +32,33 @@ export function compareAccess({ roles, everyone }: FileAccess, stored: StoredAcc
   return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
 }
 
+/**
+ * @param change one of those of compareAccess
+ * @returns tables whose last rule for reading it takes away while rules to update or delete stay, which then reach records that
+ * could not be seen before (contract, section 7)
+ */
+export function openedBy(
+  { role, remove }: AccessChange,
+  { roles, everyone }: FileAccess,
+  stored: StoredAccess,
+): string[] {
+  const rulesOf = (id: string | null): RuleJson[] => stored.rules.filter(({ roleId }) => roleId === id);
+  const ofEveryone: readonly RuleJson[] = everyone?.map(({ json }) => json) ?? rulesOf(null);
+  const inFile = (each: FileRole): RuleJson[] => each.rules.map(({ json }) => json);
+  const others = stored.roles.filter(({ name }) => roles.every((each) => each.name !== name));
+  const holders =
+    role === undefined ? [[], ...roles.map(inFile), ...others.map(({ id }) => rulesOf(id))] : [inFile(role)];
+  const isOpened = (table: string): boolean =>
+    holders.some((own) => {
+      const actions = [...own, ...ofEveryone]
+        .filter((rule) => rule.table === table)
+        .map(({ action }) => action);
+      return !actions.includes("read") && (actions.includes("update") || actions.includes("delete"));
+    });
+  const closed = remove.filter(({ action }) => action === "read").map(({ table }) => table);
+  return [...new Set(closed)].filter(isOpened);
+}
+
 function compareRules(
   wanted: readonly FileRule[],
   stored: readonly DescribedRule[],

@@ -93,7 +93,7 @@ describe("parameters of an address", () => {
     (search, name, meant) => {
       for (const allowed of [[], PARAMETERS])
         expect(refusalOf(() => readCall(search, allowed, ["dryRun"]))).toBe(
-          `${name}: is no parameter; did you mean "${meant}"?`,
+          `${name}: is no parameter; did you mean "${meant}"${meant === "page" ? ', which counts pages of "limit" from 1' : ""}?`,
         );
     },
   );

@@ -6,7 +6,13 @@ import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { FileAccess } from "../permission/access-file.js";
-import { type AccessChange, compareAccess, isRedescribed, stepsOf } from "../permission/compare-access.js";
+import {
+  type AccessChange,
+  compareAccess,
+  isRedescribed,
+  openedBy,
+  stepsOf,
+} from "../permission/compare-access.js";
 import type { StoredAccess, StoredRole } from "../permission/rule.js";
 import { piecesOf } from "../pieces.js";
 import { SERVICE } from "../principal.js";
@@ -57,19 +63,35 @@ export async function accessDifferences(
   { moves, after }: Pick<Comparison, "moves" | "after">,
 ): Promise<FileDifference[]> {
   const { roles, rules } = await storedAccess(deps);
-  const changes = compareAccess(access, { roles, rules: followingAll(deps, rules, moves) });
+  const stored = { roles, rules: followingAll(deps, rules, moves) };
   return Promise.all(
-    changes.map(async (change) => differenceOf(change, await problemsOf(deps, after, change))),
+    compareAccess(access, stored).map(async (change) => {
+      const wrong = await problemsOf(deps, after, change);
+      return differenceOf(
+        change,
+        wrong,
+        wrong.length > 0 ? [] : openedBy(change, access, stored).map(opened),
+      );
+    }),
   );
 }
 
-function differenceOf(change: AccessChange, problems: readonly string[]): FileDifference {
+function opened(table: string): string {
+  return `the last rule to read "${table}" goes, so those to update and delete its records reach all of them`;
+}
+
+/** @param risks what is done only if it is confirmed */
+function differenceOf(
+  change: AccessChange,
+  problems: readonly string[] = [],
+  risks: readonly string[] = [],
+): FileDifference {
   const { role } = change;
   return {
     name: role === undefined ? "everyone" : `role "${role.name}"`,
     changes: stepsOf(change),
-    problems,
-    confirmable: false,
+    problems: [...problems, ...risks],
+    confirmable: problems.length === 0 && risks.length > 0,
     looksRenamed: false,
   };
 }
@@ -106,7 +128,7 @@ async function refusalsOf(
 
 /**
  * Makes what is missing, then removes what is too much, so that nobody is without a right that they keep; doing it again
- * changes nothing. Rights that are taken away lose no data, so nothing has to be confirmed.
+ * changes nothing.
  * @returns what was done
  * @throws AppError the refusal of a rule that fits the tables no more; an instance that starts again goes on
  */
@@ -117,7 +139,7 @@ export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise
     // Another instance may just have made all of it.
     const changes = await compare();
     await makeAccess(deps, changes);
-    return changes.map((change) => differenceOf(change, []));
+    return changes.map((change) => differenceOf(change));
   });
 }
 

@@ -114,7 +114,7 @@ export async function renewSession(
 ): Promise<Session> {
   // The token would be rotated, and the new cookies would reach nobody.
   if (response.destroyed) return { kind: "anonymous" };
-  const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
+  const result = refreshToken === undefined ? undefined : await refreshSurely(deps, refreshToken, caller);
   if (result?.kind !== "session") {
     const takeBack = clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
     yieldToNewer(deps, response, [refreshToken], takeBack);
@@ -130,6 +130,18 @@ export async function renewSession(
   return session;
 }
 
+/** Asks again where the answer was lost: the refresh may be done, and only who asks again soon is told its outcome. */
+async function refreshSurely(
+  { refresh }: Pick<LoadSessionDeps, "refresh">,
+  refreshToken: string,
+  caller: Received["caller"],
+): ReturnType<LoadSessionDeps["refresh"]> {
+  return refresh(refreshToken, caller).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "BAD_GATEWAY") return refresh(refreshToken, caller);
+    throw error;
+  });
+}
+
 /** What a sign-in or a log-out does to the cookies is newer than an answer to what was asked before it, however late that leaves. */
 function yieldToNewer(
   { overwrittenTokens, loggedOutTokens }: LoadSessionDeps,
@@ -139,11 +151,12 @@ function yieldToNewer(
 ): void {
   // Its end has passed already, and nothing would stop the waiting.
   if (response.destroyed) return;
-  for (const token of refreshTokens) {
-    if (token === undefined) continue;
-    for (const tokens of [overwrittenTokens, loggedOutTokens])
-      response.once("close", tokens.whenNoted(token, takeBack));
-  }
+  const waits = refreshTokens
+    .filter((token) => token !== undefined)
+    .flatMap((token) => [overwrittenTokens, loggedOutTokens].map((each) => each.whenNoted(token, takeBack)));
+  response.once("close", () => {
+    for (const stop of waits) stop();
+  });
 }
 
 async function borrowSession(

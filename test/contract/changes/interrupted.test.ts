@@ -78,7 +78,7 @@ async function announce(
     revision: (letter._change?.n ?? 0) + 1,
     at,
     ...(kind === "created" ? {} : { before }),
-    ...(kind === "deleted" ? { previous: letter._change?.e ?? null } : {}),
+    ...(kind === "deleted" ? { previous: letter._change?.e ?? _id } : {}),
   });
   return _id;
 }
