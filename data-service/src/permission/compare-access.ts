@@ -95,7 +95,8 @@ function meaningOf({ table, action, description, ...conditions }: RuleJson): str
 function conditionsOf({ fields, filter, presets, check }: RuleJson) {
   const names = typeof fields === "string" ? fields.split(",").map((name) => name.trim()) : undefined;
   return {
-    fields: names?.toSorted() ?? fields ?? null,
+    // `*` is what a rule has that says nothing of them.
+    fields: fields === "*" ? null : (names?.toSorted() ?? fields ?? null),
     filter: filter ?? null,
     presets: presets ?? null,
     check: check ?? null,

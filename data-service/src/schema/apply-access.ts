@@ -136,6 +136,8 @@ export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise
   const compare = async () => compareAccess(access, await storedAccess(deps));
   if ((await compare()).length === 0) return [];
   return deps.accessLock(async () => {
+    // Its tables may be the work of another instance, which this one has not heard of yet.
+    await deps.catalogs.refresh();
     // Another instance may just have made all of it.
     const changes = await compare();
     await makeAccess(deps, changes);

@@ -7,7 +7,7 @@ import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
 import type { FileDifference } from "./apply-file.js";
 import { applyWholeFile, type WholeFileDeps } from "./apply-whole-file.js";
 
-/** @throws ConfigError with every problem; tables, roles and rules stay as they were */
+/** @throws ConfigError with every problem; where a table is refused, tables, roles and rules stay as they were */
 export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<void> {
   const file = await read(path);
   try {
