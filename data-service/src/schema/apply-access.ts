@@ -66,12 +66,9 @@ export async function accessDifferences(
   const stored = { roles, rules: followingAll(deps, rules, moves) };
   return Promise.all(
     compareAccess(access, stored).map(async (change) => {
-      const wrong = await problemsOf(deps, after, change);
-      return differenceOf(
-        change,
-        wrong,
-        wrong.length > 0 ? [] : openedBy(change, access, stored).map(opened),
-      );
+      const problems = await problemsOf(deps, after, change);
+      const risks = problems.length > 0 ? [] : openedBy(change, access, stored).map(opened);
+      return differenceOf(change, problems, risks);
     }),
   );
 }

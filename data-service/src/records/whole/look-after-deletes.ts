@@ -1,6 +1,7 @@
 // Looks once more for links to what was deleted, a while after it. Every single delete leaves a note for this, so there may be
 // very many: they are read as they come, and worked off for up to two thousand records at once.
 
+import { getOrMake } from "../../get-or-make.js";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import { isDead, type Onlooker } from "../../schema/dead-instances.js";
@@ -35,22 +36,20 @@ async function* dueNotes(
 /** Does not ask again for each note of an instance. */
 function askedOnce(instances: Onlooker["instances"]): Onlooker["instances"] {
   const known = new Map<string, Promise<boolean>>();
-  return {
-    lives: (instance) => {
-      const lives = known.get(instance) ?? instances.lives(instance);
-      known.set(instance, lives);
-      return lives;
-    },
-  };
+  return { lives: (instance) => getOrMake(known, instance, () => instances.lives(instance)) };
+}
+
+interface Batch {
+  readonly notes: Delete[];
+  records: number;
 }
 
 /** Notes of one kind each. */
 async function* batchesOf(notes: AsyncIterable<Delete>): AsyncGenerator<readonly Delete[]> {
-  const gathered = new Map<string, { readonly notes: Delete[]; records: number }>();
+  const gathered = new Map<string, Batch>();
   for await (const note of notes) {
     const kind = kindOf(note);
-    const batch = gathered.get(kind) ?? { notes: [], records: 0 };
-    gathered.set(kind, batch);
+    const batch = getOrMake(gathered, kind, (): Batch => ({ notes: [], records: 0 }));
     batch.notes.push(note);
     batch.records += note.ids.length;
     if (batch.records < MOST_RECORDS) continue;
