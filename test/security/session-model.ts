@@ -33,7 +33,8 @@ export type CookieChange = "set" | "cleared" | "kept";
 
 export interface Expected {
   readonly status: number;
-  readonly cookies: CookieChange;
+  /** Kept for half a minute, which the gateway counts by itself, and cleared after it. */
+  readonly cookies: CookieChange | "kept for a while";
 }
 
 export interface ModelSession {
@@ -69,7 +70,7 @@ interface Account {
 /** Who a request acts for, once its cookies have been read and refreshed. */
 interface Caller {
   readonly session: ModelSession | undefined;
-  readonly cookies: CookieChange;
+  readonly cookies: Expected["cookies"];
 }
 
 /** Of one account from one address; the next would be 429, which is not what this is about. */
@@ -81,6 +82,10 @@ export class SessionModel {
   readonly accounts: Readonly<Record<Person, Account>> = { ann: newAccount(), bob: newAccount() };
   readonly sessions: ModelSession[] = [];
   readonly #jars = new Map<JarNumber, Jar>();
+  /** Whose cookies a sign-in replaced: answers to what was asked with them before come late, and leave the new ones alone. */
+  readonly #replaced = new Set<string>();
+  /** Whose session a log-out ended; likewise. */
+  readonly #loggedOut = new Set<string>();
 
   jar(number: JarNumber): Jar {
     return this.#jars.get(number) ?? {};
@@ -97,6 +102,11 @@ export class SessionModel {
     if (!("jar" in operation)) return true;
     const { refresh } = this.jar(operation.jar);
     return isRoom && (refresh?.session.refreshes ?? 0) + 2 <= MOST_REFRESHES;
+  }
+
+  /** The answer has cleared them. */
+  empty(number: JarNumber): void {
+    this.#jars.set(number, {});
   }
 
   /** Moves on. @returns what is answered; undefined where nobody asks the services */
@@ -150,8 +160,11 @@ export class SessionModel {
     }
     account.failures = 0;
     // The session that the browser had must not live on beside the new one.
-    const former = this.jar(jar).refresh?.session;
-    if (former !== undefined) former.isAlive = false;
+    const former = this.jar(jar).refresh;
+    if (former !== undefined) {
+      former.session.isAlive = false;
+      this.#replaced.add(keyOf(former));
+    }
     const session: ModelSession = {
       number: this.sessions.length,
       person,
@@ -176,7 +189,10 @@ export class SessionModel {
     // Any generation will do: whoever holds one may end the session.
     const named = refresh?.session ?? access?.session;
     if (named !== undefined) named.isAlive = false;
-    this.#jars.set(jar, {});
+    if (refresh !== undefined) this.#loggedOut.add(keyOf(refresh));
+    if (refresh !== undefined && this.#replaced.has(keyOf(refresh)))
+      return { status: 200, cookies: "kept for a while" };
+    this.empty(jar);
     return { status: 200, cookies: "cleared" };
   }
 
@@ -185,7 +201,9 @@ export class SessionModel {
     const { session, cookies } = this.#caller(jar);
     if (session === undefined) return { status: 401, cookies };
     this.#endAll(session.person);
-    this.#jars.set(jar, {});
+    const { refresh } = this.jar(jar);
+    if (refresh !== undefined) this.#loggedOut.add(keyOf(refresh));
+    this.empty(jar);
     return { status: 200, cookies };
   }
 
@@ -206,9 +224,14 @@ export class SessionModel {
     if (access?.session.isAlive === true) return { session: access.session, cookies: "kept" };
     if (refresh === undefined) return { session: undefined, cookies: "kept" };
     const session = this.#refreshed(refresh);
-    if (session === undefined) this.#jars.set(jar, {});
-    else this.#hold(jar, session);
-    return { session, cookies: session === undefined ? "cleared" : "set" };
+    if (session !== undefined) {
+      this.#hold(jar, session);
+      return { session, cookies: "set" };
+    }
+    const key = keyOf(refresh);
+    if (this.#replaced.has(key) || this.#loggedOut.has(key)) return { session, cookies: "kept for a while" };
+    this.empty(jar);
+    return { session, cookies: "cleared" };
   }
 
   #refreshed({ session, generation }: Held): ModelSession | undefined {
@@ -235,6 +258,11 @@ export class SessionModel {
   #endAll(person: Person): void {
     for (const session of this.aliveOf(person)) session.isAlive = false;
   }
+}
+
+/** Of a pair of tokens. */
+export function keyOf({ session, generation }: Held): string {
+  return `${session.number}.${generation}`;
 }
 
 function newAccount(): Account {
@@ -324,5 +352,19 @@ export const CLASSICS: readonly Operation[][] = [
     byAnn,
     { does: "root sets a password", person: "ann" },
     { does: "look later", jar: 0 },
+  ],
+  // Whoever still holds what a sign-in replaced, or what a log-out ended, may be a request on its way.
+  [
+    byAnn,
+    { does: "copy", from: 0, jar: 1 },
+    { does: "copy", from: 0, jar: 2 },
+    byAnn,
+    { does: "look", jar: 1 },
+    { does: "log out", jar: 1 },
+    { does: "copy", from: 0, jar: 1 },
+    { does: "log out", jar: 0 },
+    { does: "look", jar: 1 },
+    { does: "two tabs look at once", jar: 2 },
+    { does: "log out", jar: 1 },
   ],
 ];
