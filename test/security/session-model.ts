@@ -95,6 +95,11 @@ export class SessionModel {
     return this.sessions.filter((session) => session.isAlive && session.person === person);
   }
 
+  /** Keys of the pairs with which late answers come: a sign-in has replaced them, or a log-out has ended their session. */
+  get superseded(): ReadonlySet<string> {
+    return new Set([...this.#replaced, ...this.#loggedOut]);
+  }
+
   /** Whether no limit on tries stands against it. */
   allows(operation: Operation): boolean {
     const isRoom = Object.values(this.accounts).every(({ failures }) => failures < MOST_FAILURES);
