@@ -10,6 +10,7 @@ import {
   expectWritten,
   isLong,
   type NotesSystem,
+  RECOVERY_MS,
   readsAndCreates,
   size,
   startNotesSystem,
@@ -59,11 +60,14 @@ const healed = () =>
     30_000,
   );
 
-/** @param disturb gets the keys of acknowledged writes, which become more */
+/**
+ * @param disturb gets the keys of acknowledged writes, which become more
+ * @returns how soon after it the next create succeeded, in milliseconds
+ */
 async function underLoad(
   name: string,
   disturb: (acknowledged: ReadonlySet<string>) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const { send, acknowledged } = readsAndCreates({ client, noteId: system.noteId }, name);
   const load = startLoad(RATE, send);
   await disturb(acknowledged);
@@ -75,6 +79,7 @@ async function underLoad(
     console.log(name, tally(outcomes), "p99", percentile(outcomes, 0.99), "good again after ms", recovery);
   expectHonest(outcomes);
   await expectWritten(system, name, acknowledged);
+  return recovery;
 }
 
 describe("between data service and database", () => {
@@ -119,7 +124,7 @@ describe("kill -9 of the database under load", () => {
     `${CRASHES} times loses no acknowledged write, and the data service finds it again by itself`,
     async () => {
       for (let round = 0; round < CRASHES; round += 1) {
-        await underLoad(`crash${round}`, async (acknowledged) => {
+        const recovery = await underLoad(`crash${round}`, async (acknowledged) => {
           // With none there would be none to lose.
           await until(
             () => acknowledged.size,
@@ -128,6 +133,7 @@ describe("kill -9 of the database under load", () => {
           );
           await engine.crash();
         });
+        expect(recovery).toBeLessThan(RECOVERY_MS);
       }
     },
     size(2, 20) * MINUTES,

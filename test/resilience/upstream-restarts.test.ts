@@ -7,6 +7,7 @@ import {
   expectWritten,
   isLong,
   type NotesSystem,
+  RECOVERY_MS,
   readsAndCreates,
   size,
   startNotesSystem,
@@ -40,7 +41,7 @@ describe.each(["SIGKILL", "SIGTERM"] as const)("%s of the data service under loa
         await until(
           async () => good(),
           (now) => now > before,
-          30_000,
+          RECOVERY_MS,
         );
         recoveries.push(performance.now() - listening);
       }

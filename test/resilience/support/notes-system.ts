@@ -15,6 +15,9 @@ export function size(short: number, long: number): number {
   return isLong ? long : short;
 }
 
+/** R2: how soon after a restart the next create has to succeed. */
+export const RECOVERY_MS = size(30_000, 2_000);
+
 export interface NotesSystem {
   readonly stack: Stack;
   /** Between gateway and data service. */
