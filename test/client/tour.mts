@@ -1,4 +1,5 @@
-// The README's tour with a generated client: openapi-typescript's types, openapi-fetch's calls, and nothing untyped.
+// The tours of README.md and docs/tour.md with a generated client: openapi-typescript's types, openapi-fetch's calls, and
+// nothing untyped.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 

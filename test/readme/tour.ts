@@ -17,17 +17,17 @@ interface Step {
 
 const BLOCK = /^```(sh|json)\n([\s\S]*?)^```$/gm;
 
-/** The ```sh blocks of the README, each with the ```json block that follows it directly. */
-function stepsOf(readme: string): Step[] {
+/** The ```sh blocks of a page, each with the ```json block that follows it directly. */
+function stepsOf(page: string): Step[] {
   const steps: Step[] = [];
   let end = -1;
-  for (const match of readme.matchAll(BLOCK)) {
+  for (const match of page.matchAll(BLOCK)) {
     const [whole, language, text = ""] = match;
     if (language === "sh") {
-      steps.push({ line: readme.slice(0, match.index).split("\n").length, command: text, answer: undefined });
+      steps.push({ line: page.slice(0, match.index).split("\n").length, command: text, answer: undefined });
     } else {
       const last = steps.pop();
-      if (last === undefined || readme.slice(end, match.index).trim() !== "")
+      if (last === undefined || page.slice(end, match.index).trim() !== "")
         throw new Error(`stray answer: ${text}`);
       steps.push({ ...last, answer: text });
     }
@@ -70,7 +70,7 @@ class Shell {
   }
 }
 
-/** Replaces in the answer what the README marks as `"…"`, so that the rest can be compared as text. */
+/** Replaces in the answer what the page marks as `"…"`, so that the rest can be compared as text. */
 function blank(answer: unknown, pattern: unknown): unknown {
   if (pattern === "…") return typeof answer === "string" || typeof answer === "number" ? "…" : answer;
   if (Array.isArray(answer) && Array.isArray(pattern))
