@@ -18,6 +18,7 @@ import { connectStore } from "./mongo/connect.js";
 import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
+import { openedElsewhere } from "./permission/compare-access.js";
 import { storedAccess } from "./schema/apply-access.js";
 import type { FileDifference } from "./schema/apply-file.js";
 import { applyWholeFile, compareWholeFile, type FileDifferences } from "./schema/apply-whole-file.js";
@@ -27,7 +28,7 @@ import { writeNew, writeWhole } from "./write-whole.js";
 const USAGE = `usage: npm run schema -- <command> [file]
   pull  [file] [--tables]  write the tables of the database into the file, with its roles and rules;
                            with --tables without these
-  diff  [file]             show what apply would do; exit code 1 when there is a difference
+  diff  [file]             show what apply would do; exit code 1 when there is a difference, 2 for a failure
   apply [file] [--confirm] make tables, roles and rules what the file says; with --confirm also what loses data
   infer [file] --database <url>
                            write a file whose tables serve the collections of an existing database as they are;
@@ -43,10 +44,16 @@ const COMMANDS = ["pull", "diff", "apply", "infer"] as const;
 /** A command line that makes no sense, with what is wrong about it. */
 class WrongCall extends Error {}
 
-process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof WrongCall)) return explainFailure(error);
-  process.stderr.write(`${error.message}\n${USAGE}\n`);
-  return 2;
+const WORDS = process.argv.slice(2);
+
+process.exitCode = await run(WORDS).catch((error: unknown) => {
+  if (error instanceof WrongCall) {
+    process.stderr.write(`${error.message}\n${USAGE}\n`);
+    return 2;
+  }
+  const code = explainFailure(error);
+  // As diff(1): 1 is a difference.
+  return WORDS[0] === "diff" ? 2 : code;
 });
 
 async function run(words: readonly string[]): Promise<number> {
@@ -134,9 +141,12 @@ async function pull({ records, config }: Deps, file: string, isTablesOnly: boole
   const isThere = new ConfigError([
     `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
   ]);
-  const text = writeSchemaFile(tables, isTablesOnly ? undefined : await storedAccess(records));
+  const access = isTablesOnly ? undefined : await storedAccess(records);
+  const text = writeSchemaFile(tables, access);
   await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);
+  for (const warning of access === undefined ? [] : openedElsewhere(access))
+    process.stderr.write(`${warning}\n`);
   return 0;
 }
 

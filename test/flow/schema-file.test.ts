@@ -205,7 +205,7 @@ describe("SCHEMA_FILE", () => {
     const refusal = await refused();
     // The title can't be lost, so that no confirmation helps; and nothing looks like a new name.
     expect(refusal).toMatch(
-      /SCHEMA_FILE can't be applied to the tables that are there\. Change the file, or write the tables as they are into it with: npm run schema -- pull \S+\.$/m,
+      /SCHEMA_FILE can't be applied to the tables that are there\. Change the file, or write what is there into it with: npm run schema -- pull \S+ --tables\.$/m,
     );
     expect(refusal).toMatch(/^books: columns\.title: 1 of the records/m);
     expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
@@ -504,6 +504,73 @@ describe("roles and rules of a schema file", () => {
     const again = await start();
     expect(await access(await signIn(again.url, ADMIN))).toEqual(made);
     expect(await changesTold(again)).toEqual([]);
+  });
+
+  it("that say something else are changed where they are", async () => {
+    const pending = { table: "books", action: "create", presets: { title: "New" } };
+    const [all, cheap] = [
+      { ...pending, presets: null },
+      { ...pending, check: { price: { _lt: 5 } } },
+    ];
+    await writeAll({ roles: [{ name: "clerk", rules: [CHEAP, cheap, all] }] });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const ids = async () => (await access(admin)).rules.map(({ id }: { id: string }) => id);
+    const before = await ids();
+    const wider = { ...cheap, check: { price: { _lt: 9 } }, description: "Up to 9." };
+    await writeAll({ roles: [{ name: "clerk", rules: [{ ...CHEAP, fields: "title" }, wider, all] }] });
+    const steps = [
+      'role "clerk": rule.set read books: fields none -> "title"',
+      'role "clerk": rule.set create books: check {"price":{"_lt":5}} -> {"price":{"_lt":9}}, description none -> "Up to 9."',
+      "",
+    ].join("\n");
+    expect(await command("apply", file)).toMatchObject({ code: 0, output: steps });
+    expect(await ids()).toEqual(before);
+    expect((await access(admin)).rules).toMatchObject([{ ...CHEAP, fields: "title" }, wider, all]);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+  }, 60_000);
+
+  it("that a change of tables switches off go where the file says who may do what, and are not lost by it", async () => {
+    await writeAll({ roles: [{ name: "clerk", rules: [CHEAP] }], everyone: [CHEAP] });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const priceless = { ...BOOKS, columns: BOOKS.columns.slice(0, 1) };
+    await writeAll({ roles: [{ name: "clerk", rules: [TITLES] }] }, priceless);
+    expect((await command("apply", file)).output).toMatch(
+      /^books: LOSES .* read "books" would be switched off/m,
+    );
+    await writeAll({ roles: [{ name: "clerk", rules: [TITLES] }], everyone: [] }, priceless);
+    const steps = [
+      "books: column.remove columns.price",
+      'role "clerk": rule.add read books {"fields":"title"}',
+      'role "clerk": rule.remove read books {"filter":{"price":{"_lt":5}}}',
+      'everyone: rule.remove read books {"filter":{"price":{"_lt":5}}}',
+      "",
+    ].join("\n");
+    expect(await command("diff", file)).toMatchObject({ code: 1, output: steps });
+    expect((await command("apply", file)).code).toBe(0);
+    expect((await access(admin)).rules).toMatchObject([TITLES]);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+  }, 60_000);
+
+  it("for reading that are switched off are told by pull where the file opens more than they do", async () => {
+    await writeAll({});
+    await startAnd(async (admin) => {
+      await makeRole(admin, "clerk", [
+        { ...CHEAP, isEnabled: false },
+        { ...CHEAP, action: "delete" },
+      ]);
+    });
+    const { code, errors } = await command("pull", file);
+    expect([code, errors]).toEqual([
+      0,
+      'role "clerk": a rule to read "books" is switched off, and so not in the file; where that is applied elsewhere, the rules to update and delete its records reach all of them\n',
+    ]);
+    expect((await command("pull", file, "--tables")).errors).toBe("");
+  }, 60_000);
+
+  it("can't be compared with a file that is not there", async () => {
+    expect((await command("diff", join(directory, "missing.json"))).code).toBe(2);
   });
 
   it("are told by diff and made by apply; what the file does not name stays", async () => {

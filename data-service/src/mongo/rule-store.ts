@@ -16,6 +16,7 @@ import {
   type DescribedRule,
   type Rule,
   type RuleSet,
+  type SwitchedOffRule,
   type Withheld,
 } from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
@@ -65,6 +66,8 @@ export interface RuleStore {
   enabled(): Promise<readonly Rule[]>;
   /** The same with their descriptions. */
   described(): Promise<readonly DescribedRule[]>;
+  /** Those of all roles and of everybody that are off. */
+  switchedOff(): Promise<readonly SwitchedOffRule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
@@ -109,7 +112,8 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
   const time = steadyTime(clock);
   const cache = new Map<string | null, Kept>();
   const sorted = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>
-    rules.find(filter).sort({ _id: 1 }).toArray();
+    // In the order in which they are tried: a role's own come before everyone's, which have no role.
+    rules.find(filter).sort({ roleId: -1, _id: 1 }).toArray();
   const ofRole = (roleId: string | null): Promise<RuleDocument[]> => {
     const everyone = { roleId: { $exists: false } };
     const whose =
@@ -144,6 +148,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     },
     enabled: async () => (await sorted({ isEnabled: true })).flatMap(toRule),
     described: async () => (await sorted({ isEnabled: true })).flatMap(toDescribedRule),
+    switchedOff: async () => (await sorted({ isEnabled: { $ne: true } })).flatMap(toSwitchedOffRule),
     forget: () => cache.clear(),
     async follow(id, ask) {
       const change = await changeOf(id);
@@ -249,6 +254,12 @@ function toRule(document: RuleDocument): Rule[] {
   if (action === undefined) return [];
   const { _id, roleId } = document;
   return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textIn(document) }];
+}
+
+function toSwitchedOffRule(document: RuleDocument): SwitchedOffRule[] {
+  const losses = untouchedNote(document)?.losses ?? [];
+  const isByChange = losses.some(({ wasEnabled }) => wasEnabled);
+  return toDescribedRule(document).map((rule) => ({ ...rule, isByChange }));
 }
 
 function toDescribedRule(document: RuleDocument): DescribedRule[] {

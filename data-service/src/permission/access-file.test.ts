@@ -55,7 +55,7 @@ describe("roles and rules of a schema file", () => {
   it("are written without what has no value, roles by name, rules in their order", () => {
     const rules = [RULE, { ...RULE, id: "2", roleId: null, filter: null, fields: "title" }];
     expect(
-      writeAccess({ roles: [ROLE, { id: "a", name: "author", description: "Writes." }], rules }),
+      writeAccess({ roles: [ROLE, { id: "a", name: "author", description: "Writes." }], rules, off: [] }),
     ).toEqual({
       roles: [
         { name: "author", description: "Writes.", rules: [] },
@@ -66,6 +66,6 @@ describe("roles and rules of a schema file", () => {
   });
 
   it("are left out where there are none, so that the file takes none away elsewhere", () => {
-    expect(writeAccess({ roles: [], rules: [] })).toEqual({});
+    expect(writeAccess({ roles: [], rules: [], off: [] })).toEqual({});
   });
 });

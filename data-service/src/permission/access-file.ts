@@ -27,6 +27,11 @@ export interface FileAccess {
 /** Of a file that speaks of tables alone. */
 export const NO_ACCESS: FileAccess = { roles: [], everyone: undefined };
 
+/** Does it speak of tables alone? */
+export function isWithout({ roles, everyone }: FileAccess): boolean {
+  return roles.length === 0 && everyone === undefined;
+}
+
 const ROLE_KEYS = ["name", "description", "rules"];
 const RULE_KEYS = ["table", "action", "fields", "filter", "presets", "check", "description"];
 /** Keys of a rule elsewhere, and what a file does instead. */

@@ -1,9 +1,10 @@
 // A file's roles and rules beside those of a database.
 import { describe, expect, it } from "@jest/globals";
-import type { JsonObject } from "@portico/shared/json";
+import { isObject, type JsonObject } from "@portico/shared/json";
+import fc from "fast-check";
 import { readAccess } from "./access-file.js";
-import { compareAccess, openedBy, stepsOf } from "./compare-access.js";
-import type { Action, DescribedRule, StoredRole } from "./rule.js";
+import { type AccessChange, compareAccess, openedBy, openedElsewhere, stepsOf } from "./compare-access.js";
+import type { Action, DescribedRule, StoredRole, SwitchedOffRule } from "./rule.js";
 
 const EDITOR: StoredRole = { id: "e", name: "editor", description: null };
 
@@ -13,17 +14,25 @@ function rule(id: string, action: Action, members: Partial<DescribedRule> = {}):
   return { id, roleId: EDITOR.id, table: "posts", action, ...none, ...members };
 }
 
-/** What a file does to the editors' rules, and which rules go. */
-function between(rules: readonly JsonObject[], stored: readonly DescribedRule[]) {
+/** Later than those of rules that are there, unless a test says otherwise. */
+const FROM_NOW = "5";
+
+/** What a file does to the editors' rules, which rules are edited, and which go. */
+function between(
+  rules: readonly JsonObject[],
+  stored: readonly DescribedRule[],
+  off: readonly SwitchedOffRule[] = [],
+) {
   const { access } = readAccess({ roles: [{ name: "editor", rules: [...rules] }] });
-  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored });
+  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored, off }, FROM_NOW);
   return {
     steps: change === undefined ? [] : stepsOf(change),
+    edited: change?.edit.map(({ from }) => from.id) ?? [],
     removed: change?.remove.map(({ id }) => id) ?? [],
   };
 }
 
-const NOTHING = { steps: [], removed: [] };
+const NOTHING = { steps: [], edited: [], removed: [] };
 
 describe("rules of a file and of a database", () => {
   it("are the same whatever the order of keys, of names in fields, and of rules for reading", () => {
@@ -41,19 +50,69 @@ describe("rules of a file and of a database", () => {
   it("count: one that is there twice is once too many", () => {
     const read = { table: "posts", action: "read" };
     const twice = [rule("1", "read"), rule("2", "read")];
-    expect(between([read], twice)).toEqual({ steps: ["rule.remove read posts"], removed: ["2"] });
+    expect(between([read], twice)).toEqual({ ...NOTHING, steps: ["rule.remove read posts"], removed: ["2"] });
     expect(between([read, read], twice)).toEqual(NOTHING);
   });
 
   it("differ by what they say of themselves, too", () => {
     const described = { table: "posts", action: "read", description: "All posts." };
-    expect(between([described], [rule("1", "read")]).removed).toEqual(["1"]);
+    expect(between([described], [rule("1", "read")])).toEqual({
+      steps: ['rule.set read posts: description none -> "All posts."'],
+      edited: ["1"],
+      removed: [],
+    });
+  });
+
+  it("say nothing with what is empty", () => {
+    const empty = { filter: {}, presets: {}, check: {} };
+    const update = { table: "posts", action: "update" };
+    expect(between([update], [rule("1", "update", empty)])).toEqual(NOTHING);
+    expect(between([{ ...update, ...empty, fields: "*" }], [rule("1", "update")])).toEqual(NOTHING);
+  });
+
+  it("are edited where they are, so that they keep their place and what they withhold", () => {
+    const drafts = { presets: { status: "draft" } };
+    const any = { table: "posts", action: "create" };
+    const stored = [
+      rule("1", "create", { ...drafts, fields: "title" }),
+      rule("2", "create"),
+      rule("3", "read"),
+    ];
+    const wanted = [
+      { ...any, ...drafts, fields: "title,status" },
+      any,
+      { ...any, action: "read", fields: "title" },
+    ];
+    expect(between(wanted, stored)).toEqual({
+      steps: [
+        'rule.set create posts: fields "title" -> "title,status"',
+        'rule.set read posts: fields none -> "title"',
+      ],
+      edited: ["1", "3"],
+      removed: [],
+    });
+  });
+
+  it("for reading go one by one, whichever it is", () => {
+    const mine = { table: "posts", action: "read", filter: { mine: true } };
+    const stored = [rule("1", "read", { fields: "title" }), rule("2", "read", { filter: { mine: true } })];
+    expect(between([mine], stored).removed).toEqual(["1"]);
+  });
+
+  it("that a change of tables has switched off go, those that somebody has stay", () => {
+    const read = { table: "posts", action: "read" };
+    const off = [
+      { ...rule("1", "read", { fields: "old" }), isByChange: true },
+      { ...rule("2", "read"), isByChange: false },
+    ];
+    expect(between([read], [rule("3", "read")], off).removed).toEqual(["1"]);
   });
 
   it("for writing are made again behind one that is to be tried before them", () => {
     const drafts = { presets: { status: "draft" } };
     const any = { table: "posts", action: "create" };
     expect(between([{ ...any, ...drafts }, any], [rule("1", "create")])).toEqual({
+      edited: [],
       steps: [
         'rule.add create posts {"presets":{"status":"draft"}}',
         "rule.add create posts",
@@ -65,15 +124,38 @@ describe("rules of a file and of a database", () => {
     const stored = [rule("1", "create", drafts), rule("2", "delete"), rule("3", "create")];
     expect(between([{ table: "posts", action: "delete" }, any], stored).removed).toEqual(["1"]);
     expect(between([{ ...any, ...drafts }, any], stored.slice(0, 1)).removed).toEqual([]);
+    // Whose id is later than that of any new one, as that of a rule from elsewhere may be, can't stay before them.
+    expect(between([{ ...any, ...drafts }, any], [rule("9", "create", drafts)]).removed).toEqual(["9"]);
+  });
+
+  it("come to rest: once they are what the file says, nothing is left to do", () => {
+    const wanted = fc.array(fc.constantFrom("draft", "open", "done"), { maxLength: 6 });
+    const there = fc.array(fc.tuple(fc.constantFrom("draft", "open", "done"), fc.nat(99)), { maxLength: 6 });
+    const action = fc.constantFrom<Action>("create", "read");
+    fc.assert(
+      fc.property(action, wanted, there, (kind, states, stored) => {
+        const of = (status: string) => ({ presets: { status } });
+        const json = states.map((status) => ({ table: "posts", action: kind, ...of(status) }));
+        const { access } = readAccess({ roles: [{ name: "editor", rules: json }] });
+        const rules = stored
+          .map(([status, number], at) => rule(`${String(number).padStart(2, "0")}${at}`, kind, of(status)))
+          .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+        const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [] }, "50");
+        const after = change === undefined ? rules : applied(change, rules);
+        expect(compareAccess(access, { roles: [EDITOR], rules: after, off: [] }, "60")).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it("are compared for the roles of the file alone, and for everyone if it speaks of them", () => {
     const stored = {
       roles: [EDITOR, { id: "o", name: "other", description: "Old." }],
       rules: [rule("1", "read", { roleId: "o" }), rule("2", "read", { roleId: null })],
+      off: [],
     };
     const changes = (json: JsonObject) =>
-      compareAccess(readAccess(json).access, stored).map((change) => stepsOf(change));
+      compareAccess(readAccess(json).access, stored, FROM_NOW).map((change) => stepsOf(change));
     expect(changes({ roles: [{ name: "editor", rules: [] }] })).toEqual([]);
     expect(changes({ everyone: [] })).toEqual([["rule.remove read posts"]]);
     expect(changes({ roles: [{ name: "new", rules: [] }] })).toEqual([["create"]]);
@@ -108,8 +190,51 @@ describe("a rule for reading that goes", () => {
     "opens a table where it is the last, and rules to change records stay: %s",
     (_which, file, rules, opened) => {
       const { access } = readAccess(file);
-      const stored = { roles: [EDITOR], rules };
-      expect(compareAccess(access, stored).flatMap((each) => openedBy(each, access, stored))).toEqual(opened);
+      const stored = { roles: [EDITOR], rules, off: [] };
+      const changes = compareAccess(access, stored, FROM_NOW);
+      expect(changes.flatMap((each) => openedBy(each, access, stored))).toEqual(opened);
     },
   );
+
+  it("opens a table as well where it was switched off", () => {
+    const { access } = readAccess({ roles: [{ name: "editor", rules: [change] }] });
+    const off = [{ ...rule("1", "read"), isByChange: true }];
+    const stored = { roles: [EDITOR], rules: [rule("2", "update")], off };
+    const [found] = compareAccess(access, stored, FROM_NOW);
+    expect(found && openedBy(found, access, stored)).toEqual(["posts"]);
+  });
 });
+
+describe("a rule for reading that is switched off", () => {
+  const off = (roleId: string | null) => [{ ...rule("1", "read", { roleId }), isByChange: false }];
+  const update = (roleId: string | null) => rule("2", "update", { roleId });
+  const read = rule("3", "read");
+
+  it.each<[string, string | null, readonly DescribedRule[], string[]]>([
+    ["its role may update", EDITOR.id, [update(EDITOR.id)], ['role "editor"']],
+    ["everyone may", EDITOR.id, [update(null)], ['role "editor"']],
+    ["of everyone, and a role may", null, [update(EDITOR.id)], ["everyone"]],
+    ["another rule lets it read", EDITOR.id, [update(EDITOR.id), read], []],
+    ["nothing may be changed", EDITOR.id, [rule("2", "create")], []],
+    ["of a role, and another may", "other", [update(EDITOR.id)], []],
+  ])("is missed elsewhere, or not: %s", (_which, holder, rules, told) => {
+    const roles = [EDITOR, { id: "other", name: "other", description: null }];
+    const lines = openedElsewhere({ roles, rules, off: off(holder) });
+    expect(lines.map((line) => line.split(":")[0])).toEqual(told);
+  });
+});
+
+/** The rules as a change leaves them, in the order of their ids. */
+function applied({ make, edit, remove }: AccessChange, rules: readonly DescribedRule[]): DescribedRule[] {
+  const made = make.map(({ json }, at) => ruleOf(`50${at}`, json));
+  const kept = rules.filter((each) => !remove.includes(each));
+  const changed = kept.map((each) => {
+    const to = edit.find(({ from }) => from === each)?.to;
+    return to === undefined ? each : ruleOf(each.id, to.json);
+  });
+  return [...changed, ...made].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function ruleOf(id: string, { action, presets }: JsonObject): DescribedRule {
+  return rule(id, action === "create" ? "create" : "read", { presets: isObject(presets) ? presets : null });
+}

@@ -1,5 +1,5 @@
 // What a schema file and a database have in common as to who may do what, and what has to be made and removed. Pure.
-import type { Json } from "@portico/shared/json";
+import { isObject, type Json } from "@portico/shared/json";
 import { canonical } from "../catalog/canonical.js";
 import type { FileAccess, FileRole, FileRule } from "./access-file.js";
 import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
@@ -11,25 +11,56 @@ export interface AccessChange {
   /** The same role as it is there. */
   readonly stored: StoredRole | undefined;
   readonly make: readonly FileRule[];
+  /** Rules that stay and say something else. */
+  readonly edit: readonly RuleEdit[];
   readonly remove: readonly DescribedRule[];
+}
+
+/** A rule keeps its place among the others, and what it withholds of members that are gone. */
+export interface RuleEdit {
+  readonly from: DescribedRule;
+  readonly to: FileRule;
 }
 
 /**
  * Compares by meaning: the order of keys and of names in `fields` does not count, how often a rule is there does. The order
  * of rules counts where it does elsewhere, too: the first rule that allows a write supplies its presets.
- * @returns roles in the order of the file, then everyone, so that a new rule of a role is tried before one of everyone
+ * @param fromNow the least id of a rule that is made from now on
+ * @returns roles in the order of the file, then everyone
  */
-export function compareAccess({ roles, everyone }: FileAccess, stored: StoredAccess): AccessChange[] {
-  const rulesOf = (id: string | null) => stored.rules.filter(({ roleId }) => roleId === id);
+export function compareAccess(
+  { roles, everyone }: FileAccess,
+  stored: StoredAccess,
+  fromNow: string,
+): AccessChange[] {
+  const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
+    const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), fromNow);
+    // Whatever they said, the file says it now: an undo must not bring them back beside it.
+    const surplus = ofHolder(stored.off, id).filter(({ isByChange }) => isByChange);
+    return { make, edit, remove: [...remove, ...surplus] };
+  };
   const ofRoles = roles.map((role): AccessChange => {
     const same = stored.roles.find(({ name }) => name === role.name);
-    return { role, stored: same, ...compareRules(role.rules, same === undefined ? [] : rulesOf(same.id)) };
+    return { role, stored: same, ...rulesOf(role.rules, same?.id) };
   });
   const ofEveryone: AccessChange[] =
-    everyone === undefined
-      ? []
-      : [{ role: undefined, stored: undefined, ...compareRules(everyone, rulesOf(null)) }];
+    everyone === undefined ? [] : [{ role: undefined, stored: undefined, ...rulesOf(everyone, null) }];
   return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
+}
+
+/** @param id of a role; null = everyone, undefined = a role that is not there yet */
+function ofHolder<Each extends Rule>(rules: readonly Each[], id: string | null | undefined): Each[] {
+  return rules.filter(({ roleId }) => roleId === id);
+}
+
+/** @returns whether the file says which rules a role has, or everyone */
+export function holdersIn(
+  { roles, everyone }: FileAccess,
+  stored: readonly StoredRole[],
+): (roleId: string | null) => boolean {
+  const named = new Set(roles.map(({ name }) => name));
+  const ids = new Set(stored.filter(({ name }) => named.has(name)).map(({ id }) => id));
+  return (roleId) => (roleId === null ? everyone !== undefined : ids.has(roleId));
 }
 
 /**
@@ -48,33 +79,111 @@ export function openedBy(
   const others = stored.roles.filter(({ name }) => roles.every((each) => each.name !== name));
   const holders =
     role === undefined ? [[], ...roles.map(inFile), ...others.map(({ id }) => rulesOf(id))] : [inFile(role)];
-  const isOpened = (table: string): boolean =>
-    holders.some((own) => {
-      const actions = [...own, ...ofEveryone]
-        .filter((rule) => rule.table === table)
-        .map(({ action }) => action);
-      return !actions.includes("read") && (actions.includes("update") || actions.includes("delete"));
-    });
   const closed = remove.filter(({ action }) => action === "read").map(({ table }) => table);
-  return [...new Set(closed)].filter(isOpened);
+  return [...new Set(closed)].filter((table) =>
+    holders.some((own) => isUnconfined(table, [...own, ...ofEveryone])),
+  );
 }
+
+/**
+ * @returns what a file that is pulled can't say, as it has no rules that are switched off: where it is applied elsewhere, rules
+ * reach more than they do here
+ */
+export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
+  const ofEveryone = ofHolder(rules, null);
+  const told = off.flatMap(({ roleId, table, action }) => {
+    const holders = roleId === null ? [null, ...roles.map(({ id }) => id)] : [roleId];
+    const isOpened = holders.some((id) =>
+      isUnconfined(table, id === null ? ofEveryone : [...ofHolder(rules, id), ...ofEveryone]),
+    );
+    if (action !== "read" || !isOpened) return [];
+    const role = roles.find(({ id }) => id === roleId);
+    const name = role === undefined ? EVERYONE : roleName(role);
+    return [
+      `${name}: a rule to read "${table}" is switched off, and so not in the file; where that is applied elsewhere, the rules to update and delete its records reach all of them`,
+    ];
+  });
+  return [...new Set(told)];
+}
+
+/** May its records be changed by these rules, whatever can be seen of them? */
+function isUnconfined(table: string, rules: readonly RuleJson[]): boolean {
+  const actions = rules.filter((rule) => rule.table === table).map(({ action }) => action);
+  return !actions.includes("read") && (actions.includes("update") || actions.includes("delete"));
+}
+
+/** How what is told of a file names who has the rules. */
+export const EVERYONE = "everyone";
+export function roleName({ name }: Pick<StoredRole, "name">): string {
+  return `role "${name}"`;
+}
+
+type RuleChanges = Pick<AccessChange, "make" | "edit" | "remove">;
 
 function compareRules(
   wanted: readonly FileRule[],
   stored: readonly DescribedRule[],
-): Pick<AccessChange, "make" | "remove"> {
-  const make = wanted.map((rule) => ({ rule, kind: kindOfRule(rule.json), meaning: meaningOf(rule.json) }));
-  const remove = stored.filter((rule) => {
-    const [kind, meaning] = [kindOfRule(rule), meaningOf(rule)];
-    // One that is new comes last. So of rules for the same writes only those stay that need none before them.
-    const at = isOrdered(rule)
-      ? make.findIndex((each) => each.kind === kind)
-      : make.findIndex((each) => each.meaning === meaning);
-    if (make[at]?.meaning !== meaning) return true;
-    make.splice(at, 1);
-    return false;
+  fromNow: string,
+): RuleChanges {
+  const kinds = new Set([...wanted.map(({ json }) => kindOfRule(json)), ...stored.map(kindOfRule)]);
+  const changes = [...kinds].map((kind) => {
+    const here = stored.filter((rule) => kindOfRule(rule) === kind);
+    const inFile = wanted.filter(({ json }) => kindOfRule(json) === kind);
+    const pairs = here.some(isOrdered) ? inOrder(inFile, here, fromNow) : anyhow(inFile, here);
+    return changesOf(pairs, here);
   });
-  return { make: make.map(({ rule }) => rule), remove };
+  return {
+    make: changes.flatMap(({ make }) => make),
+    edit: changes.flatMap(({ edit }) => edit),
+    remove: changes.flatMap(({ remove }) => remove),
+  };
+}
+
+/** A rule of the file, and the one that is to become it; undefined = it has to be made. */
+interface Pair {
+  readonly to: FileRule;
+  readonly from: DescribedRule | undefined;
+}
+
+function changesOf(pairs: readonly Pair[], stored: readonly DescribedRule[]): RuleChanges {
+  const kept = pairs.flatMap(({ from, to }) => (from === undefined ? [] : [{ from, to }]));
+  return {
+    make: pairs.filter(({ from }) => from === undefined).map(({ to }) => to),
+    edit: kept.filter(({ from, to }) => meaningOf(from) !== meaningOf(to.json)),
+    remove: stored.filter((rule) => kept.every(({ from }) => from !== rule)),
+  };
+}
+
+/** Those that mean the same belong together, and of the others one to one as they come. */
+function anyhow(wanted: readonly FileRule[], stored: readonly DescribedRule[]): Pair[] {
+  const left = stored.map((rule) => ({ rule, meaning: meaningOf(rule) }));
+  const same = wanted.map((to): Pair => {
+    const at = left.findIndex(({ meaning }) => meaning === meaningOf(to.json));
+    return { to, from: at < 0 ? undefined : left.splice(at, 1)[0]?.rule };
+  });
+  return same.map(({ to, from }) => ({ to, from: from ?? left.shift()?.rule }));
+}
+
+/**
+ * Those that mean the same at the beginning and at the end belong together, and of the others one to one as they come. One
+ * that is new comes last, so those behind it are made again.
+ */
+function inOrder(wanted: readonly FileRule[], stored: readonly DescribedRule[], fromNow: string): Pair[] {
+  const most = Math.min(wanted.length, stored.length);
+  const isSame = (to: FileRule | undefined, from: DescribedRule | undefined): boolean =>
+    to !== undefined && from !== undefined && meaningOf(to.json) === meaningOf(from);
+  let first = 0;
+  while (first < most && isSame(wanted[first], stored[first])) first += 1;
+  let last = 0;
+  while (last < most - first && isSame(wanted.at(-1 - last), stored.at(-1 - last))) last += 1;
+  const pairs = wanted.map((to, at): Pair => {
+    const isOfEnd = at >= wanted.length - last;
+    const middle = at < stored.length - last ? stored[at] : undefined;
+    return { to, from: isOfEnd ? stored[stored.length - wanted.length + at] : middle };
+  });
+  const isBehindNew = ({ from }: Pair): boolean => from === undefined || from.id >= fromNow;
+  const cut = pairs.some(({ from }) => from === undefined) ? pairs.findIndex(isBehindNew) : pairs.length;
+  return pairs.map(({ to, from }, at) => ({ to, from: at < cut ? from : undefined }));
 }
 
 function isOrdered({ action }: Pick<Rule, "action">): boolean {
@@ -88,27 +197,35 @@ function kindOfRule({ table, action }: RuleJson): string {
   return canonical([table, action]);
 }
 
-function meaningOf({ table, action, description, ...conditions }: RuleJson): string {
-  return canonical({ table, action, description: description ?? null, ...conditionsOf(conditions) });
+function meaningOf(rule: RuleJson): string {
+  return canonical(membersOf(rule));
 }
 
-function conditionsOf({ fields, filter, presets, check }: RuleJson) {
+/** What a rule of a kind says, in one spelling. */
+function membersOf({ fields, filter, presets, check, description }: RuleJson) {
   const names = typeof fields === "string" ? fields.split(",").map((name) => name.trim()) : undefined;
   return {
     // `*` is what a rule has that says nothing of them.
     fields: fields === "*" ? null : (names?.toSorted() ?? fields ?? null),
-    filter: filter ?? null,
-    presets: presets ?? null,
-    check: check ?? null,
+    filter: unlessEmpty(filter),
+    presets: unlessEmpty(presets),
+    check: unlessEmpty(check),
+    description: description ?? null,
   };
 }
 
+/** A condition or presets that say nothing are none; so are presets whose last member went with its column. */
+function unlessEmpty(json: Json | undefined): Json {
+  return json === undefined || (isObject(json) && Object.keys(json).length === 0) ? null : json;
+}
+
 /** What a change does, step by step, in words like those of the steps of tables. */
-export function stepsOf({ role, stored, make, remove }: AccessChange): string[] {
+export function stepsOf({ role, stored, make, edit, remove }: AccessChange): string[] {
   const isNew = role !== undefined && stored === undefined;
   return [
     ...(isNew ? ["create"] : isRedescribed({ role, stored }) ? ["role.set description"] : []),
     ...make.map(({ json }) => `rule.add ${ruleText(json)}`),
+    ...edit.map(editText),
     ...remove.map((rule) => `rule.remove ${ruleText(rule)}`),
   ];
 }
@@ -119,10 +236,25 @@ export function isRedescribed({ role, stored }: Pick<AccessChange, "role" | "sto
   return (role.json.description ?? null) !== stored.description;
 }
 
-function ruleText({ table, action, fields, filter, presets, check }: RuleJson): string {
-  const conditions = Object.entries({ fields, filter, presets, check }).filter(
+function ruleText({ table, action, ...members }: RuleJson): string {
+  const { fields, filter, presets, check } = members;
+  const rest = Object.entries({ fields, filter, presets, check }).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  const rest = conditions.length === 0 ? "" : ` ${JSON.stringify(Object.fromEntries(conditions))}`;
-  return `${String(action)} ${String(table)}${rest}`;
+  return [action, table, ...(rest.length === 0 ? [] : [JSON.stringify(Object.fromEntries(rest))])].join(" ");
+}
+
+/** What it says differently, from what and to what. */
+function editText({ from, to: { json } }: RuleEdit): string {
+  const [before, after] = [membersOf(from), membersOf(json)];
+  const changes = EDITABLE.filter((name) => canonical(before[name]) !== canonical(after[name])).map(
+    (name) => `${name} ${valueText(from[name])} -> ${valueText(json[name])}`,
+  );
+  return `rule.set ${String(from.action)} ${from.table}: ${changes.join(", ")}`;
+}
+
+const EDITABLE = ["fields", "filter", "presets", "check", "description"] as const;
+
+function valueText(json: Json | undefined): string {
+  return json === undefined || json === null ? "none" : JSON.stringify(json);
 }

@@ -1,6 +1,7 @@
 // Makes roles and rules what a schema file says of them, as a root admin would by POST, PATCH and DELETE.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
+import { ObjectId } from "bson";
 import type { Catalog } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
@@ -9,14 +10,15 @@ import type { FileAccess } from "../permission/access-file.js";
 import {
   type AccessChange,
   compareAccess,
+  EVERYONE,
   isRedescribed,
   openedBy,
+  roleName,
   stepsOf,
 } from "../permission/compare-access.js";
 import type { StoredAccess, StoredRole } from "../permission/rule.js";
-import { piecesOf } from "../pieces.js";
 import { SERVICE } from "../principal.js";
-import { alternativesFor, MAX_BULK, openWrite, PLAIN } from "../records/body/bind-body.js";
+import { alternativesFor, openWrite, PLAIN } from "../records/body/bind-body.js";
 import { remove } from "../records/delete/remove.js";
 import { findTable } from "../records/find-table.js";
 import { list } from "../records/read/list.js";
@@ -26,7 +28,7 @@ import { update } from "../records/write/update.js";
 import { type Comparison, type FileDifference, followingAll } from "./apply-file.js";
 
 export interface AccessDeps extends RecordDeps {
-  readonly rules: Pick<RuleStore, "described">;
+  readonly rules: Pick<RuleStore, "described" | "switchedOff">;
   readonly systemTablePrefix: string;
   /** QUERY_MAX_DEPTH */
   readonly maxDepth: number;
@@ -34,14 +36,23 @@ export interface AccessDeps extends RecordDeps {
   readonly accessLock: Lock;
 }
 
-/** All roles, and the rules that are in force. */
+/** All roles with their rules. */
 export async function storedAccess(deps: AccessDeps): Promise<StoredAccess> {
+  const [roles, rules, off] = await Promise.all([
+    storedRoles(deps),
+    deps.rules.described(),
+    deps.rules.switchedOff(),
+  ]);
+  return { roles, rules, off };
+}
+
+export async function storedRoles(deps: AccessDeps): Promise<StoredRole[]> {
   const { roles } = systemTableNames(deps.systemTablePrefix);
   const parameters = { ...PLAIN, fields: "id,name,description", sort: "id", limit: "0" };
   const { records } = await list(withoutMaxLimit(deps), { principal: SERVICE, table: roles, parameters });
   const found: StoredRole[] = [];
   for await (const some of records) found.push(...some.flatMap(toRole));
-  return { roles: found, rules: await deps.rules.described() };
+  return found;
 }
 
 function toRole(json: Json): StoredRole[] {
@@ -62,15 +73,23 @@ export async function accessDifferences(
   access: FileAccess,
   { moves, after }: Pick<Comparison, "moves" | "after">,
 ): Promise<FileDifference[]> {
-  const { roles, rules } = await storedAccess(deps);
-  const stored = { roles, rules: followingAll(deps, rules, moves) };
+  const { roles, rules, off } = await storedAccess(deps);
+  const followed = followingAll(deps, rules, moves);
+  const ids = new Set(followed.map(({ id }) => id));
+  const offThen = rules.filter(({ id }) => !ids.has(id)).map((rule) => ({ ...rule, isByChange: true }));
+  const stored = { roles, rules: followed, off: [...off, ...offThen] };
   return Promise.all(
-    compareAccess(access, stored).map(async (change) => {
+    compareAccess(access, stored, leastIdFromNow(deps)).map(async (change) => {
       const problems = await problemsOf(deps, after, change);
       const risks = problems.length > 0 ? [] : openedBy(change, access, stored).map(opened);
       return differenceOf(change, problems, risks);
     }),
   );
+}
+
+/** The least of the ids that records get from this second on. */
+function leastIdFromNow({ clock }: Pick<AccessDeps, "clock">): string {
+  return ObjectId.createFromTime(Math.floor(clock.now().getTime() / 1000)).toHexString();
 }
 
 function opened(table: string): string {
@@ -85,7 +104,7 @@ function differenceOf(
 ): FileDifference {
   const { role } = change;
   return {
-    name: role === undefined ? "everyone" : `role "${role.name}"`,
+    name: role === undefined ? EVERYONE : roleName(role),
     changes: stepsOf(change),
     problems: [...problems, ...risks],
     confirmable: problems.length === 0 && risks.length > 0,
@@ -93,15 +112,16 @@ function differenceOf(
   };
 }
 
-/** What a POST of the role and of its new rules would refuse, each with its place in the file. */
+/** What a POST of the role and of its rules would refuse, each with its place in the file. */
 async function problemsOf(
   deps: AccessDeps,
   catalog: Catalog,
-  { role, make }: AccessChange,
+  { role, make, edit }: AccessChange,
 ): Promise<string[]> {
   const names = systemTableNames(deps.systemTablePrefix);
   const ofRole = role === undefined ? [] : await refusalsOf(deps, catalog, names.roles, role);
-  const ofRules = await Promise.all(make.map((rule) => refusalsOf(deps, catalog, names.permissions, rule)));
+  const rules = [...make, ...edit.map(({ to }) => to)];
+  const ofRules = await Promise.all(rules.map((rule) => refusalsOf(deps, catalog, names.permissions, rule)));
   return [...ofRole, ...ofRules.flat()];
 }
 
@@ -124,13 +144,13 @@ async function refusalsOf(
 }
 
 /**
- * Makes what is missing, then removes what is too much, so that nobody is without a right that they keep; doing it again
- * changes nothing.
+ * Makes what is missing, changes what differs, then removes what is too much, so that nobody is without a right that they
+ * keep; doing it again changes nothing.
  * @returns what was done
  * @throws AppError the refusal of a rule that fits the tables no more; an instance that starts again goes on
  */
 export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise<FileDifference[]> {
-  const compare = async () => compareAccess(access, await storedAccess(deps));
+  const compare = async () => compareAccess(access, await storedAccess(deps), leastIdFromNow(deps));
   if ((await compare()).length === 0) return [];
   return deps.accessLock(async () => {
     // Its tables may be the work of another instance, which this one has not heard of yet.
@@ -142,17 +162,21 @@ export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise
   });
 }
 
+/** One by one: a list that is interrupted halfway would be taken back, also after another start has gone on with it. */
 async function makeAccess(deps: AccessDeps, changes: readonly AccessChange[]): Promise<void> {
   const { permissions } = systemTableNames(deps.systemTablePrefix);
-  const rules: JsonObject[] = [];
+  const call = { principal: SERVICE, table: permissions, parameters: PLAIN };
   for (const change of changes) {
     const role = await ensureRole(deps, change);
-    rules.push(...change.make.map(({ json }) => ({ ...json, role })));
+    for (const { json } of change.make) await create(deps, { ...call, body: { ...json, role } });
   }
-  for (const body of piecesOf(rules, MAX_BULK))
-    await create(deps, { principal: SERVICE, table: permissions, parameters: PLAIN, body });
+  for (const { from, to } of changes.flatMap(({ edit }) => edit))
+    await update(deps, { ...call, id: from.id, body: { ...WITHOUT_CONDITIONS, ...to.json } });
   for (const { id } of changes.flatMap((change) => change.remove)) await removeRule(deps, permissions, id);
 }
+
+/** What a rule has that says no more than its table and action. */
+const WITHOUT_CONDITIONS = { fields: null, filter: null, presets: null, check: null, description: null };
 
 /** @returns the role's id; null = everyone */
 async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Promise<string | null> {

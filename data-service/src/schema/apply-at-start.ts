@@ -4,8 +4,9 @@ import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
+import { isWithout } from "../permission/access-file.js";
 import type { FileDifference } from "./apply-file.js";
-import { applyWholeFile, type WholeFileDeps } from "./apply-whole-file.js";
+import { applyWholeFile, type FileDifferences, type WholeFileDeps } from "./apply-whole-file.js";
 
 /** @throws ConfigError with every problem; where a table is refused, tables, roles and rules stay as they were */
 export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<void> {
@@ -16,7 +17,7 @@ export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<v
     const problems = differences.flatMap(({ name, problems: own }) => own.map((each) => `${name}: ${each}`));
     if (problems.length > 0)
       throw new ConfigError([
-        `SCHEMA_FILE can't be applied to the tables that are there. ${remedy(path, differences)}`,
+        `SCHEMA_FILE can't be applied to the tables that are there. ${remedy(path, file, { tables, access })}`,
         ...problems,
       ]);
     for (const { name, changes } of tables)
@@ -32,11 +33,15 @@ export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<v
 }
 
 /** Names the file by its path: whoever runs the command may not have SCHEMA_FILE set. */
-function remedy(path: string, differences: readonly FileDifference[]): string {
-  const stopping = differences.filter(({ problems }) => problems.length > 0);
+function remedy(path: string, { access }: SchemaFile, differences: FileDifferences): string {
+  const isStopping = ({ problems }: FileDifference): boolean => problems.length > 0;
+  const stopping = [...differences.tables, ...differences.access].filter(isStopping);
   const command = (words: string): string => `npm run schema -- ${words}`;
-  const taking = `, or write the tables as they are into it with: ${command(`pull ${quoted(resolve(path))}`)}`;
-  const confirming = `, or apply it once with: ${command(`apply ${quoted(resolve(path))} --confirm`)} (what it removes is kept for 30 days)`;
+  const what = isWithout(access) ? " --tables" : "";
+  const taking = `, or write what is there into it with: ${command(`pull ${quoted(resolve(path))}${what}`)}`;
+  // Rules that are removed are not kept.
+  const kept = differences.tables.some(isStopping) ? " (what it removes is kept for 30 days)" : "";
+  const confirming = `, or apply it once with: ${command(`apply ${quoted(resolve(path))} --confirm`)}${kept}`;
   const renaming = ` What is renamed keeps its id in the file; ${command("pull current.json")} writes the tables with their ids.`;
   return [
     "Change the file",

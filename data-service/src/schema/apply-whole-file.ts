@@ -1,6 +1,8 @@
 // A schema file as a whole: first its tables, then who may do what with them.
 import type { SchemaFile } from "../catalog/schema-file.js";
-import { type AccessDeps, accessDifferences, applyAccess } from "./apply-access.js";
+import type { FileAccess } from "../permission/access-file.js";
+import { holdersIn } from "../permission/compare-access.js";
+import { type AccessDeps, accessDifferences, applyAccess, storedRoles } from "./apply-access.js";
 import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
@@ -23,7 +25,7 @@ async function compare(
   deps: WholeFileDeps,
   { tables, access }: SchemaFile,
 ): Promise<{ readonly compared: Comparison; readonly differences: FileDifferences }> {
-  const compared = await compareTables(deps, tables);
+  const compared = await compareTables(await withoutReplacedRules(deps, access), tables);
   // Rules of a table that can't be what the file says would be refused for that alone.
   const isPossible = compared.order.length === tables.length;
   const ofAccess = isPossible ? await accessDifferences(deps, access, compared) : [];
@@ -42,6 +44,21 @@ export async function applyWholeFile(
 ): Promise<FileDifferences> {
   const { compared, differences } = await compare(deps, file);
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
-  const tables = await makeTables(deps, file.tables, compared, confirmed);
+  const tables = await makeTables(
+    await withoutReplacedRules(deps, file.access),
+    file.tables,
+    compared,
+    confirmed,
+  );
   return { tables, access: await applyAccess(deps, file.access) };
+}
+
+/**
+ * A rule that a change of tables would switch off is not lost where the file says which rules its holder has: they are made
+ * what it says next.
+ */
+async function withoutReplacedRules(deps: WholeFileDeps, access: FileAccess): Promise<WholeFileDeps> {
+  const isReplaced = holdersIn(access, await storedRoles(deps));
+  const enabled = async () => (await deps.rules.enabled()).filter(({ roleId }) => !isReplaced(roleId));
+  return { ...deps, rules: { ...deps.rules, enabled } };
 }

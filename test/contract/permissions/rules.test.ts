@@ -778,6 +778,16 @@ describe("a list of creates", () => {
   });
 });
 
+describe("rules of a role", () => {
+  it("are tried before everyone's, whichever were made first", async () => {
+    await rule({});
+    await rule({ role: null, action: "create", presets: { status: "done" } });
+    await rule({ action: "create" });
+    const { body } = await ann.post("/notes", { title: "own" });
+    expect(body.data.map(({ status }: Row) => status)).toEqual(["open"]);
+  });
+});
+
 describe("rules for deleting", () => {
   it("limit rows", async () => {
     await rule({ action: "delete", filter: { owner: "$user.id" } });
