@@ -12,8 +12,8 @@ import { developmentProviders } from "./oauth/development/provider.js";
 import { makeOAuthSettings, type OAuthSettings } from "./oauth/oauth-settings.js";
 import { type Forward, makeForward } from "./proxy/forward.js";
 import { type FindFile, keepRecentFiles } from "./proxy/recent-files.js";
-import { makeOverwrittenTokens, type OverwrittenTokens } from "./session/overwritten-tokens.js";
 import { type Borrow, type Refresh, refreshOnce } from "./session/refresh-once.js";
+import { makeSupersededTokens, type SupersededTokens } from "./session/superseded-tokens.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
 import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
 import { makeWatchCall, watchedFetch } from "./upstream/watch-call.js";
@@ -24,8 +24,7 @@ export interface Deps {
   readonly authClient: AuthClient;
   readonly refresh: Refresh;
   readonly borrow: Borrow;
-  readonly overwrittenTokens: OverwrittenTokens;
-  readonly loggedOutTokens: OverwrittenTokens;
+  readonly supersededTokens: SupersededTokens;
   readonly forward: Forward;
   readonly findFile: FindFile;
   readonly identityClient: IdentityClient;
@@ -67,8 +66,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     authClient,
     refresh: refreshOnce(authClient.refresh),
     borrow: refreshOnce(identityClient.borrowAccessToken),
-    overwrittenTokens: makeOverwrittenTokens(),
-    loggedOutTokens: makeOverwrittenTokens(),
+    supersededTokens: makeSupersededTokens(),
     forward: makeForward({ dataServiceUrl, limits, watch }),
     findFile: keepRecentFiles(),
     identityClient,

@@ -7,8 +7,8 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
 import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
-import type { OverwrittenTokens } from "../session/overwritten-tokens.js";
 import { isServed, isServedBearer } from "../session/served-session.js";
+import type { SupersededTokens } from "../session/superseded-tokens.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
 
 export interface LogoutDeps {
@@ -16,8 +16,7 @@ export interface LogoutDeps {
   /** The app's own origin and ALLOWED_ORIGINS. */
   readonly pageOrigins: readonly string[];
   readonly authClient: Pick<AuthClient, "logOut">;
-  readonly overwrittenTokens: Pick<OverwrittenTokens, "whenNoted">;
-  readonly loggedOutTokens: Pick<OverwrittenTokens, "note">;
+  readonly supersededTokens: SupersededTokens;
 }
 
 /** Idempotent for cookies; a Bearer header must be valid. A refusal leaves session and cookies as they are. */
@@ -52,19 +51,19 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
 
 /** @returns whether a sign-in in the same browser has replaced the cookies by the time that the session has ended */
 async function isReplacedMeanwhile(
-  { overwrittenTokens, loggedOutTokens }: LogoutDeps,
+  { supersededTokens }: LogoutDeps,
   session: SessionName,
   end: Promise<void>,
 ): Promise<boolean> {
   const refreshToken = "refreshToken" in session ? session.refreshToken : undefined;
   if (refreshToken === undefined) return end.then(() => false);
   let isReplaced = false;
-  const stop = overwrittenTokens.whenNoted(refreshToken, () => {
+  const stop = supersededTokens.bySignIn.whenNoted(refreshToken, () => {
     isReplaced = true;
   });
   await end.finally(stop);
   // Answers to what was asked before must neither set nor clear the cookies of whoever signs in next.
-  loggedOutTokens.note(refreshToken);
+  supersededTokens.byLogOut.note(refreshToken);
   return isReplaced;
 }
 

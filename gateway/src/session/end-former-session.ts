@@ -5,11 +5,11 @@ import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { callerOf } from "./caller.js";
 import { credentialsOf } from "./credentials.js";
-import type { OverwrittenTokens } from "./overwritten-tokens.js";
+import type { SupersededTokens } from "./superseded-tokens.js";
 
 export interface EndFormerSessionDeps {
   readonly authClient: Pick<AuthClient, "logOut">;
-  readonly overwrittenTokens: Pick<OverwrittenTokens, "note">;
+  readonly supersededTokens: Pick<SupersededTokens, "bySignIn">;
   readonly logger: Logger;
 }
 
@@ -18,7 +18,7 @@ export async function endFormerSession(deps: EndFormerSessionDeps, request: Requ
   const { cookies } = credentialsOf(request);
   if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
   // First: others of this browser's requests may be refused as soon as it has ended.
-  deps.overwrittenTokens.note(cookies.refreshToken);
+  deps.supersededTokens.bySignIn.note(cookies.refreshToken);
   const caller = callerOf(request);
   // Whichever page it was made for: its cookies are about to be overwritten.
   await deps.authClient

@@ -6,6 +6,7 @@ import { listen, type RunningServer } from "@portico/shared/server";
 import express from "express";
 import { receivedFrom } from "./caller.js";
 import { renewSession, type Session } from "./load-session.js";
+import { makeSupersededTokens } from "./superseded-tokens.js";
 
 const APP_URL = "http://localhost:3000";
 
@@ -24,8 +25,7 @@ async function renew(before: (response: express.Response) => void): Promise<[Ses
       return { kind: "refused" } as const;
     },
     borrow: async () => undefined,
-    overwrittenTokens: { whenNoted: () => () => {} },
-    loggedOutTokens: { whenNoted: () => () => {} },
+    supersededTokens: makeSupersededTokens(),
   };
   const app = express().use(requestContext((path) => path));
   const renewed = new Promise<Session>((resolve, reject) => {

@@ -15,8 +15,8 @@ import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
 import type { Renewal } from "./decide-renewal.js";
 import { decideSession, type Renewable, type ServedPages, type Use } from "./decide-session.js";
-import type { OverwrittenTokens } from "./overwritten-tokens.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
+import type { SupersededTokens } from "./superseded-tokens.js";
 
 /** Who a request acts for, as far as the gateway knows; it passes tokens on without checking them. */
 export type Session =
@@ -35,8 +35,7 @@ export interface LoadSessionDeps extends ServedPages {
   readonly clock: Clock;
   readonly refresh: Refresh;
   readonly borrow: Borrow;
-  readonly overwrittenTokens: Pick<OverwrittenTokens, "whenNoted">;
-  readonly loggedOutTokens: Pick<OverwrittenTokens, "whenNoted">;
+  readonly supersededTokens: SupersededTokens;
 }
 
 /**
@@ -144,7 +143,7 @@ async function refreshSurely(
 
 /** What a sign-in or a log-out does to the cookies is newer than an answer to what was asked before it, however late that leaves. */
 function yieldToNewer(
-  { overwrittenTokens, loggedOutTokens }: LoadSessionDeps,
+  { supersededTokens: { bySignIn, byLogOut } }: LoadSessionDeps,
   response: Response,
   refreshTokens: readonly (string | undefined)[],
   takeBack: () => void,
@@ -153,7 +152,7 @@ function yieldToNewer(
   if (response.destroyed) return;
   const waits = refreshTokens
     .filter((token) => token !== undefined)
-    .flatMap((token) => [overwrittenTokens, loggedOutTokens].map((each) => each.whenNoted(token, takeBack)));
+    .flatMap((token) => [bySignIn, byLogOut].map((each) => each.whenNoted(token, takeBack)));
   response.once("close", () => {
     for (const stop of waits) stop();
   });
