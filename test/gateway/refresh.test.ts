@@ -4,7 +4,7 @@ import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { openSocket, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
-import { html, json } from "./support/upstream.js";
+import { type Behaviour, html, json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -121,13 +121,46 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     expect([late.status, late.headers.getSetCookie()]).toEqual([status, []]);
   });
 
-  it("asks once more when the answer to a refresh is lost, as it may be done", async () => {
-    rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => {
-      rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
-      response.destroy();
+  it.each<[string, Behaviour]>([
+    ["as the connection broke", (_arrived, response) => void response.destroy()],
+    ["behind a 502 of something in between", html(502)],
+    ["behind a 503 of something in between", html(503)],
+    ["behind a 504 of something in between", html(504)],
+    ["or late", () => {}],
+  ])("asks once more when the answer to a refresh is lost, %s, as it may be done", async (_how, loses) => {
+    const impatient = await startRig({}, { authTimeoutMs: 300 });
+    rigs.push(impatient);
+    impatient.upstream.on("POST /auth/refresh-token", (...call) => {
+      impatient.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+      loses(...call);
     });
-    const response = await get({ accessToken: accessToken({ expiresIn: 20 }), refreshToken: "svc_rt_1" });
-    expect([response.status, response.headers.getSetCookie().length > 0]).toEqual([200, true]);
+    const jar = { accessToken: accessToken({ expiresIn: 20 }), refreshToken: "svc_rt_1" };
+    const response = await impatient.call("/api/me", { headers: { Cookie: cookies(jar) } });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+  });
+
+  it.each<[string, Behaviour]>([
+    ["the data service has too much to do", refusal(503, "SERVICE_UNAVAILABLE", "Later.")],
+    ["something in between has refused it", html(403)],
+    ["something in between limits how often", html(429)],
+  ])("asks only once where nothing is lost: %s", async (_why, refuses) => {
+    rig.upstream.on("POST /auth/refresh-token", refuses);
+    await get({ refreshToken: "svc_rt_1" });
+    expect(refreshCalls()).toBe(1);
+  });
+
+  it("has no patience left for a second answer that does not come either", async () => {
+    const impatient = await startRig({}, { authTimeoutMs: 10_000 });
+    rigs.push(impatient);
+    const asked: number[] = [];
+    impatient.upstream.on("POST /auth/refresh-token", (...call) => {
+      asked.push(performance.now());
+      // A 504 is the word for a time that is over.
+      if (asked.length === 1) html(504)(...call);
+    });
+    const response = await impatient.call("/api/me", { headers: { Cookie: "refreshToken=svc_rt_1" } });
+    expect([response.status, asked.length]).toEqual([504, 2]);
+    expect(performance.now() - (asked[1] ?? 0)).toBeLessThan(8_000);
   });
 
   it("clears the cookies when the refresh is refused, and goes on as anonymous", async () => {

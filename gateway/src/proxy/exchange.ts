@@ -3,12 +3,11 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import type { Writable } from "node:stream";
 import { AppError, isClientError, uncertain } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
-import type { ErrorCode } from "@portico/shared/error-codes";
 import { hasBody } from "@portico/shared/has-body";
 import { isQueryByPost } from "@portico/shared/method-override";
 import { isSafe } from "@portico/shared/methods";
 import type { NextFunction, Request, Response } from "express";
-import { NO_VALID_ANSWER, notInTime } from "../upstream/upstream-error.js";
+import { isLostAnswer, NO_VALID_ANSWER, notInTime } from "../upstream/upstream-error.js";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
 import type { FileRequest } from "./recent-files.js";
@@ -153,11 +152,8 @@ export class Exchange {
     }
   }
 
-  /**
-   * Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only.
-   * @param isLost whether it stands for an answer of the data service that did not come
-   */
-  fail(cause: unknown, isLost = isLostAnswer(cause)): void {
+  /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
+  fail(cause: unknown): void {
     if (this.#settled) return;
     // A refusal that is the client's fault says nothing about the data service.
     this.#settle(isClientError(cause) ? "cut off" : "failed");
@@ -166,7 +162,7 @@ export class Exchange {
     this.#dropBody();
     const error = cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause });
     const why = cause instanceof AppError ? cause.message : "The connection to the data service broke.";
-    const isUncertain = isLost && this.#mayBeDone;
+    const isUncertain = isLostAnswer(cause) && this.#mayBeDone;
     this.#next(isUncertain ? uncertain(error.code, why, error) : error);
   }
 
@@ -255,13 +251,6 @@ export class Exchange {
 /** The cause, for the log, of a refusal that the data service is to blame for. */
 function nothingFor(milliseconds: number): Error {
   return new Error(`The data service did nothing for ${milliseconds} ms.`);
-}
-
-/** Refusals that stand for an answer which did not come. */
-const LOST_ANSWERS: readonly ErrorCode[] = ["BAD_GATEWAY", "QUERY_TIMEOUT"];
-
-function isLostAnswer(cause: unknown): boolean {
-  return !(cause instanceof AppError) || LOST_ANSWERS.includes(cause.code);
 }
 
 /**

@@ -164,11 +164,7 @@ class Forwarder {
     }
     if (decision === "refuse") {
       answer.destroy();
-      // With less than 500 it was refused on the way; with more, the data service may have been asked.
-      return exchange.fail(
-        foreignError(answer.statusCode, answer.headers["retry-after"]),
-        (answer.statusCode ?? 0) >= 500,
-      );
+      return exchange.fail(foreignError(answer.statusCode, answer.headers["retry-after"]));
     }
     exchange.answered(answer);
   }

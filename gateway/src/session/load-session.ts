@@ -113,7 +113,7 @@ export async function renewSession(
 ): Promise<Session> {
   // The token would be rotated, and the new cookies would reach nobody.
   if (response.destroyed) return { kind: "anonymous" };
-  const result = refreshToken === undefined ? undefined : await refreshSurely(deps, refreshToken, caller);
+  const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
     const takeBack = clearSessionCookiesInTime(headers.cookie, response, deps.appUrl);
     yieldToNewer(deps, response, [refreshToken], takeBack);
@@ -127,18 +127,6 @@ export async function renewSession(
     yieldToNewer(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
   }
   return session;
-}
-
-/** Asks again where the answer was lost: the refresh may be done, and only who asks again soon is told its outcome. */
-async function refreshSurely(
-  { refresh }: Pick<LoadSessionDeps, "refresh">,
-  refreshToken: string,
-  caller: Received["caller"],
-): ReturnType<LoadSessionDeps["refresh"]> {
-  return refresh(refreshToken, caller).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "BAD_GATEWAY") return refresh(refreshToken, caller);
-    throw error;
-  });
 }
 
 /** What a sign-in or a log-out does to the cookies is newer than an answer to what was asked before it, however late that leaves. */

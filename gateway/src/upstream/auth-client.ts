@@ -1,5 +1,5 @@
 // The gateway's own calls to the data service: log in, refresh, log out, is it ready.
-import type { AppError } from "@portico/shared/app-error";
+import { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import type { TokenPair } from "@portico/shared/token-pair";
@@ -13,6 +13,7 @@ import {
   senseless,
 } from "./call.js";
 import { readTokenPair } from "./token-pair.js";
+import { isLostAnswer } from "./upstream-error.js";
 
 /** The session made, or the data service's refusal (wrong password, invalid body, too many tries). */
 export type LoginResult =
@@ -37,6 +38,7 @@ export type SessionName =
 export interface AuthClient {
   /** @param origin the web origin the session is for; undefined when no browser asks */
   logIn(body: unknown, origin: string | undefined, caller: Caller): Promise<LoginResult>;
+  /** Asks once more where the answer was lost. */
   refresh(refreshToken: string, caller: Caller): Promise<RefreshResult>;
   /**
    * Resolves for unknown sessions of cookies, too: there is nothing left to end. The session behind a header that is refused
@@ -70,10 +72,18 @@ interface AuthClientSettings {
 /** Codes for a token that is not, or no longer, valid; VALIDATION_ERROR means it is too malformed to be ours. */
 const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALIDATION_ERROR"]);
 
+/** For asking once more where there was no answer in time: the client has waited long enough. */
+const AGAIN_MS = 2_000;
+
 /** Makes the client. Redirects are never followed. */
 export function makeAuthClient(settings: AuthClientSettings): AuthClient {
-  const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
-    call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+  const post = (
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+    timeoutMs = settings.timeoutMs,
+  ): Promise<Answer> =>
+    call(settings.fetch, `${settings.dataServiceUrl}${path}`, timeoutMs, {
       method: "POST",
       headers: {
         ...headers,
@@ -89,11 +99,18 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       return { kind: "refused", error: refusalOf(answer) };
     },
     async refresh(refreshToken, caller) {
-      const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller));
-      if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
-      const refusal = refusalOf(answer);
-      if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
-      throw refusal;
+      const ask = async (timeoutMs?: number): Promise<RefreshResult> => {
+        const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller), timeoutMs);
+        if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
+        const refusal = refusalOf(answer);
+        if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
+        throw refusal;
+      };
+      // The refresh may be done, and only who asks again soon is told its outcome.
+      return ask().catch((error: unknown) => {
+        if (!isLostAnswer(error)) throw error;
+        return ask(isTimeout(error) ? AGAIN_MS : undefined);
+      });
     },
     async logOut(session, page, caller) {
       const { body, headers } = nameSession(session);
@@ -121,6 +138,10 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       return answer?.status === 200 && objectOf(answer).status === "ready";
     },
   };
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof AppError && error.code === "QUERY_TIMEOUT";
 }
 
 function nameSession(session: SessionName): { body: unknown; headers: Record<string, string> } {

@@ -1,7 +1,8 @@
 // What is read of the data service's own answers, and what makes no sense.
 import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
 import { readTokenPair } from "./token-pair.js";
-import { readUpstreamError } from "./upstream-error.js";
+import { foreignError, isLostAnswer, notInTime, readUpstreamError } from "./upstream-error.js";
 
 const PAIR = { accessToken: "a", refreshToken: "r", expTime: 1, refreshExpTime: 2, loginProvider: null };
 
@@ -56,5 +57,34 @@ describe("readUpstreamError", () => {
     { error: { code: 5 } },
   ])("does not believe %j", (body) => {
     expect(readUpstreamError(body, null)).toBeUndefined();
+  });
+});
+
+/** As `fetch` tells of it. */
+const failed = (cause: object): AppError =>
+  new AppError("BAD_GATEWAY", { cause: new TypeError("fetch failed", { cause }) });
+const REFUSED = { code: "ECONNREFUSED", syscall: "connect" };
+
+describe("what was asked may have been done", () => {
+  it.each<[string, unknown]>([
+    ["its answer is late", notInTime(undefined)],
+    ["the connection broke", failed({ code: "ECONNRESET", syscall: "read" })],
+    ["the connection was closed", failed({ code: "UND_ERR_SOCKET" })],
+    ["a socket broke", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })],
+    ["something in between failed", foreignError(503, null)],
+    ["an answer makes no sense", foreignError(200, null)],
+  ])("where %s", (_how, error) => {
+    expect(isLostAnswer(error)).toBe(true);
+  });
+
+  it.each<[string, unknown]>([
+    ["no connection was taken", failed(REFUSED)],
+    ["none was made in time", failed({ code: "UND_ERR_CONNECT_TIMEOUT" })],
+    ["the host has no address", failed({ code: "ENOTFOUND", syscall: "getaddrinfo" })],
+    ["none of its addresses took one", failed(new AggregateError([REFUSED, REFUSED]))],
+    ["something in between has refused", foreignError(429, null)],
+    ["the data service has refused", readUpstreamError({ error: { code: "SERVICE_UNAVAILABLE" } }, "2")],
+  ])("but not where %s", (_how, error) => {
+    expect(isLostAnswer(error)).toBe(false);
   });
 });
