@@ -7,7 +7,7 @@ import { until } from "../support/wait.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, session } from "./support/tokens.js";
-import { html, json } from "./support/upstream.js";
+import { foreignJson, html, json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -180,6 +180,19 @@ describe("response headers", () => {
     });
     expect(response.headers.get("server")).toBe(null);
   });
+
+  it.each([404, 502])(
+    "of a balancer that says %i in JSON are not passed on, nor is what it says",
+    async (status) => {
+      rig.upstream.on("GET /posts", foreignJson(status));
+      const response = await rig.call("/api/posts");
+      const { error, message } = await readError(response);
+      expect([response.status, error.code, message]).toEqual([
+        ...[502, "BAD_GATEWAY"],
+        "The data service gave no valid answer.",
+      ]);
+    },
+  );
 
   it.each([
     ["/api/me", 200],
@@ -564,6 +577,7 @@ describe("a data service that misbehaves", () => {
       upstream.on(`${method} /dies`, (_arrived, response) => response.destroy());
       upstream.on(`${method} /hangs`, () => {});
       for (const status of [403, 502, 503]) upstream.on(`${method} /fronted/${status}`, html(status));
+      upstream.on(`${method} /fronted/json`, foreignJson(502));
     }
     const told = async (path: string, init: RequestInit) => {
       const response = await impatient.call(path, init);
@@ -582,10 +596,11 @@ describe("a data service that misbehaves", () => {
         ...[504, { uncertain: true }],
         `The data service did not answer in time. ${warned}`,
       ]);
-      expect(await told("/api/fronted/502", write)).toEqual([
-        ...[502, { uncertain: true }],
-        `The data service gave no valid answer. ${warned}`,
-      ]);
+      for (const path of ["/api/fronted/502", "/api/fronted/json"])
+        expect(await told(path, write)).toEqual([
+          ...[502, { uncertain: true }],
+          `The data service gave no valid answer. ${warned}`,
+        ]);
       expect(await told("/api/fronted/503", write)).toEqual([
         ...[503, { uncertain: true }],
         `The service is not available at this moment. ${warned}`,

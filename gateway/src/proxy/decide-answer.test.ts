@@ -5,9 +5,10 @@ import { foreignError } from "../upstream/upstream-error.js";
 import { type AnswerHead, decideAnswer } from "./decide-answer.js";
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+const OWN = { ...JSON_TYPE, "x-correlation-id": "c" };
 const REFUSED: AnswerHead = {
   statusCode: 401,
-  headers: { ...JSON_TYPE, "www-authenticate": 'Bearer error="invalid_token"' },
+  headers: { ...OWN, "www-authenticate": 'Bearer error="invalid_token"' },
 };
 const STREAM: AnswerHead = {
   statusCode: 200,
@@ -16,7 +17,7 @@ const STREAM: AnswerHead = {
 
 const said = (challenge: string): AnswerHead => ({
   statusCode: 401,
-  headers: { ...JSON_TYPE, "www-authenticate": challenge },
+  headers: { ...OWN, "www-authenticate": challenge },
 });
 
 describe("an answer of the data service", () => {
@@ -26,8 +27,8 @@ describe("an answer of the data service", () => {
   });
 
   it.each<[string, AnswerHead]>([
-    ["asks for a token", { statusCode: 401, headers: { ...JSON_TYPE, "www-authenticate": "Bearer" } }],
-    ["says nothing of tokens", { statusCode: 401, headers: JSON_TYPE }],
+    ["asks for a token", { statusCode: 401, headers: { ...OWN, "www-authenticate": "Bearer" } }],
+    ["says nothing of tokens", { statusCode: 401, headers: OWN }],
     ["forbids", { ...REFUSED, statusCode: 403 }],
     ["ends the request as its session has ended meanwhile", said(ENDED_MEANWHILE["WWW-Authenticate"])],
     ["speaks of a token in other words", said('Bearer realm="mesh", error="invalid_token"')],
@@ -48,6 +49,8 @@ describe("an answer of the data service", () => {
     [504, { "content-type": "text/html" }, "QUERY_TIMEOUT", undefined],
     [404, { "content-type": "text/html" }, "BAD_GATEWAY", undefined],
     [401, { "www-authenticate": 'Bearer error="invalid_token"' }, "BAD_GATEWAY", undefined],
+    [401, { ...JSON_TYPE, "www-authenticate": 'Bearer error="invalid_token"' }, "BAD_GATEWAY", undefined],
+    [502, JSON_TYPE, "BAD_GATEWAY", undefined],
   ])("of something in between with %p and %j is not passed on, but %s", (statusCode, headers, code, told) => {
     const answer = { statusCode, headers };
     expect(decideAnswer(answer, { canRenew: true })).toBe("refuse");

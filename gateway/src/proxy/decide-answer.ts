@@ -1,6 +1,7 @@
 // Decides what becomes of an answer of the data service. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { BAD_TOKEN } from "@portico/shared/bearer-token";
+import { CORRELATION_HEADER } from "@portico/shared/correlation-id";
 
 /** The head of an answer. */
 export interface AnswerHead {
@@ -24,15 +25,20 @@ export function decideAnswer(
 }
 
 /**
- * The data service's errors are JSON. Any other error comes from something in front of it, such as a load balancer: its
- * page may reveal addresses, and no client can read it.
+ * An error that comes from something in front of the data service, such as a load balancer: it may reveal addresses, and no
+ * client can read it.
  */
-function isForeign({ statusCode = 0, headers }: AnswerHead): boolean {
-  return statusCode >= 400 && !isJson(headers);
+function isForeign(answer: AnswerHead): boolean {
+  return (answer.statusCode ?? 0) >= 400 && !isOwnError(answer);
 }
 
-function isJson(headers: IncomingHttpHeaders): boolean {
-  return headers["content-type"]?.startsWith("application/json") === true;
+/**
+ * Balancers speak JSON as well, but put no correlation id on it. Which id it is does not matter: something in between may give
+ * requests others than we do.
+ */
+function isOwnError({ headers }: AnswerHead): boolean {
+  const isJson = headers["content-type"]?.startsWith("application/json") === true;
+  return isJson && headers[CORRELATION_HEADER] !== undefined;
 }
 
 /**
@@ -40,9 +46,10 @@ function isJson(headers: IncomingHttpHeaders): boolean {
  * refuse a token as well, but not in the data service's words; nor does the data service itself where the session ended later
  * than that.
  */
-function refusesToken({ statusCode, headers }: AnswerHead): boolean {
+function refusesToken(answer: AnswerHead): boolean {
+  const { statusCode, headers } = answer;
   return (
-    statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isJson(headers)
+    statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isOwnError(answer)
   );
 }
 

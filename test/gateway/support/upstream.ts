@@ -42,6 +42,8 @@ export async function startUpstream(): Promise<Upstream> {
 
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     const { method = "", url = "" } = request;
+    // The data service puts it on every answer.
+    response.setHeader("X-Correlation-ID", request.headers["x-correlation-id"] ?? "none");
     heads.push(`${method} ${url}`);
     const line = `${method} ${url.split("?")[0]}`;
     const early = headBehaviours.get(line);
@@ -103,7 +105,17 @@ export function json(status: number, body: unknown, headers: Record<string, stri
 
 /** Answers as a load balancer does that has something to say itself. */
 export function html(status: number): Behaviour {
+  return foreign(status, "text/html", `<h1>${status}</h1>`);
+}
+
+/** As one that says it in JSON. */
+export function foreignJson(status: number): Behaviour {
+  return foreign(status, "application/json", '{"message":"no upstream at 10.0.3.7"}');
+}
+
+function foreign(status: number, type: string, body: string): Behaviour {
   return (_arrived, response) => {
-    response.writeHead(status, { "Content-Type": "text/html" }).end(`<h1>${status}</h1>`);
+    response.removeHeader("X-Correlation-ID");
+    response.writeHead(status, { "Content-Type": type }).end(body);
   };
 }
