@@ -12,7 +12,7 @@ import { developmentProviders } from "./oauth/development/provider.js";
 import { makeOAuthSettings, type OAuthSettings } from "./oauth/oauth-settings.js";
 import { type Forward, makeForward } from "./proxy/forward.js";
 import { type FindFile, keepRecentFiles } from "./proxy/recent-files.js";
-import { type Borrow, type Refresh, refreshOnce } from "./session/refresh-once.js";
+import { type Borrow, type Refresh, shareCalls } from "./session/share-calls.js";
 import { makeSupersededTokens, type SupersededTokens } from "./session/superseded-tokens.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
 import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
@@ -64,8 +64,8 @@ export async function makeDeps(config: Config): Promise<Deps> {
     logger: makeLogger("gateway", logLevel),
     metrics,
     authClient,
-    refresh: refreshOnce(authClient.refresh),
-    borrow: refreshOnce(identityClient.borrowAccessToken),
+    refresh: shareCalls(authClient.refresh),
+    borrow: shareCalls(identityClient.borrowAccessToken),
     supersededTokens: makeSupersededTokens(),
     forward: makeForward({ dataServiceUrl, limits, watch }),
     findFile: keepRecentFiles(),

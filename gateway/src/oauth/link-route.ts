@@ -10,7 +10,7 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
+import { type LoadSessionDeps, loadSession, refreshSession, type Session } from "../session/load-session.js";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 import type { ReturnTarget } from "./return-target.js";
@@ -67,9 +67,9 @@ async function requireLinker(deps: LinkDeps, request: Request, response: Respons
     return { session: who, accessToken };
   };
   return prove(session).catch(async (error: unknown) => {
-    // As for forwarded requests: a token that looks fresh but is no longer accepted is renewed or cleared, once.
-    if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
-    return prove(await renewSession(deps, session.renewable, received, response));
+    // As for forwarded requests: a token that looks fresh but is no longer accepted is replaced or cleared, once.
+    if (session.kind !== "cookie" || session.carried === undefined || !isAboutToken(error)) throw error;
+    return prove(await refreshSession(deps, session.carried, received, response));
   });
 }
 

@@ -12,7 +12,7 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { type Received, receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
+import { type LoadSessionDeps, loadSession, refreshSession, type Session } from "../session/load-session.js";
 import {
   type ApiCall,
   ignoresCookies,
@@ -142,9 +142,9 @@ async function actingFor(
   const renewal = () => chooseRenewal(body, request);
   const session = judged(await loadSession(deps, credentials, renewal, received, response));
   // A token is refused before the body is read: the answer and its new cookies leave at once, however large that is.
-  const renewable = session.kind === "cookie" ? session.renewable : undefined;
-  if (renewable === undefined) return { session };
-  return { session, renew: async () => judged(await renewSession(deps, renewable, received, response)) };
+  const carried = session.kind === "cookie" ? session.carried : undefined;
+  if (carried === undefined) return { session };
+  return { session, renew: async () => judged(await refreshSession(deps, carried, received, response)) };
 }
 
 /** What every upstream request says of the two services' addresses. */

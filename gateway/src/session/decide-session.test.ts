@@ -1,4 +1,4 @@
-// Credentials -> use, refresh, anonymous or refused (contract 3.3).
+// Credentials -> use, renew, anonymous or refused (contract 3.3).
 import { describe, expect, it } from "@jest/globals";
 import type { Spelling } from "../cookies/session-cookies.js";
 import type { Credentials } from "./credentials.js";
@@ -38,17 +38,17 @@ describe("decideSession", () => {
     ["two Authorization headers", { ...withCookies(), authorization: ["Bearer a", "Bearer a"] }, "reject"],
     ["a fresh token", withCookies(token(900), "r"), "use"],
     ["31 s left", withCookies(token(31), "r"), "use"],
-    ["30 s left", withCookies(token(30), "r"), "refresh"],
+    ["30 s left", withCookies(token(30), "r"), "renew"],
     ["30 s left and nothing to refresh with", withCookies(token(30)), "use"],
-    ["expired", withCookies(token(-1), "r"), "refresh"],
+    ["expired", withCookies(token(-1), "r"), "renew"],
     ["expired and nothing to refresh with", withCookies(token(-1)), "anonymous"],
-    ["missing", withCookies(undefined, "r"), "refresh"],
-    ["malformed", withCookies("garbage", "r"), "refresh"],
+    ["missing", withCookies(undefined, "r"), "renew"],
+    ["malformed", withCookies("garbage", "r"), "renew"],
     ["malformed and nothing to refresh with", withCookies("garbage"), "anonymous"],
-    ["without expiry", withCookies("e30.e30.sig", "r"), "refresh"],
+    ["without expiry", withCookies("e30.e30.sig", "r"), "renew"],
     ["3 of 4 s left", withCookies(token(3, 4), "r"), "use"],
-    ["2 of 4 s left", withCookies(token(2, 4), "r"), "refresh"],
-    ["29 of 58 s left", withCookies(token(29, 58), "r"), "refresh"],
+    ["2 of 4 s left", withCookies(token(2, 4), "r"), "renew"],
+    ["29 of 58 s left", withCookies(token(29, 58), "r"), "renew"],
     ["31 of 60 s left", withCookies(token(31, 60), "r"), "use"],
     ["only an expTime", withCookies(), "anonymous"],
   ])("%s: %#", (_what, credentials, kind) => {
@@ -64,19 +64,19 @@ describe("decideSession", () => {
     ["an app on https beside one on http", HTTP, HTTPS, "prefixed", "use"],
   ])("for %s: %#", (_whose, appUrl, origin, spelling, kind) => {
     expect(decide(withCookies(token(900, 900, origin), "r", spelling), appUrl)).toBe(kind);
-    const refreshing = kind === "use" ? "refresh" : kind;
-    expect(decide(withCookies(token(-1, 900, origin), "r", spelling), appUrl)).toBe(refreshing);
+    const renewing = kind === "use" ? "renew" : kind;
+    expect(decide(withCookies(token(-1, 900, origin), "r", spelling), appUrl)).toBe(renewing);
   });
 
-  it("leaves plain cookies that name no origin to be judged after the refresh", () => {
+  it("leaves plain cookies that name no origin to be judged after the renewal", () => {
     const decision = decideSession(withCookies(undefined, "r", "plain"), pages(HTTPS), NOW);
-    expect(decision).toEqual({ kind: "refresh", refreshToken: "r", spelling: "plain", until: undefined });
+    expect(decision).toEqual({ kind: "renew", refreshToken: "r", spelling: "plain", until: undefined });
   });
 
-  it("keeps a token that is about to expire for when the refresh is put off, and no other", () => {
+  it("keeps a token that is about to expire for when the renewal is put off, and no other", () => {
     const until = (accessToken: string) => {
       const decision = decideSession(withCookies(accessToken, "r"), pages(HTTPS), NOW);
-      return decision.kind === "refresh" && decision.until?.accessToken;
+      return decision.kind === "renew" && decision.until?.accessToken;
     };
     expect([token(30), token(1)].map(until)).toEqual([token(30), token(1)]);
     expect([token(0), token(-1), "garbage"].map(until)).toEqual([undefined, undefined, undefined]);
@@ -85,7 +85,7 @@ describe("decideSession", () => {
   it("takes a session for an origin that is not served for none", () => {
     const gone = token(900, 900, "https://gone.example");
     expect(decideSession(withCookies(gone, "r"), pages(HTTPS), NOW)).toMatchObject({
-      kind: "refresh",
+      kind: "renew",
       until: undefined,
     });
     expect(decide(withCookies(gone))).toBe("anonymous");

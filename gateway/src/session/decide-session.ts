@@ -1,4 +1,4 @@
-// Decides, from the credentials of a request, how it continues: use, refresh, anonymous, or reject. Pure.
+// Decides, from the credentials of a request, how it continues: use, renew, anonymous, or reject. Pure.
 import { isSpellingOf, type Spelling } from "../cookies/session-cookies.js";
 import { type AccessClaims, readAccessClaims } from "./access-claims.js";
 import type { Credentials } from "./credentials.js";
@@ -8,13 +8,7 @@ export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
   | { readonly kind: "bearer"; readonly authorization: string }
   | Use
-  /** Only the refresh reveals the session's origin, by which the spelling of its cookies is then judged. */
-  | ({
-      readonly kind: "refresh";
-      readonly refreshToken: string;
-      /** What the access token is still good for, should the refresh have to wait. */
-      readonly until: Use | undefined;
-    } & Renewable)
+  | Renew
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
   | { readonly kind: "reject" }
@@ -22,15 +16,23 @@ export type SessionDecision =
   | { readonly kind: "unserved" };
 
 /** The access token as it is. */
-export interface Use extends Renewable {
+export interface Use extends Carried {
   readonly kind: "use";
   readonly accessToken: string;
   /** The web origin the session was made for; undefined = APP_URL's. */
   readonly origin: string | undefined;
 }
 
-/** What the cookies hold to get another access token with. */
-export interface Renewable {
+/** Another access token first. Only that reveals the session's origin, by which the spelling of its cookies is then judged. */
+export interface Renew extends Carried {
+  readonly kind: "renew";
+  readonly refreshToken: string;
+  /** What the access token is still good for, should the renewal have to wait. */
+  readonly until: Use | undefined;
+}
+
+/** What the cookies hold beside the access token. */
+export interface Carried {
   readonly refreshToken: string | undefined;
   readonly spelling: Spelling;
 }
@@ -66,10 +68,10 @@ export function decideSession(
   if (accessToken === undefined || !isValid)
     return refreshToken === undefined
       ? { kind: "anonymous" }
-      : { kind: "refresh", refreshToken, spelling, until: undefined };
+      : { kind: "renew", refreshToken, spelling, until: undefined };
   const use: Use = { kind: "use", accessToken, origin: claims.origin, refreshToken, spelling };
   if (refreshToken === undefined || !expiresSoon(claims, now)) return use;
-  return { kind: "refresh", refreshToken, spelling, until: use };
+  return { kind: "renew", refreshToken, spelling, until: use };
 }
 
 function expiresSoon(claims: AccessClaims, now: Date): boolean {

@@ -1,4 +1,4 @@
-// Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
+// Finds the session of a request, renewing its access token when that is about to expire (contract, section 3.3).
 import { AppError } from "@portico/shared/app-error";
 import { badToken } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
@@ -14,8 +14,8 @@ import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
 import type { Renewal } from "./decide-renewal.js";
-import { decideSession, type Renewable, type ServedPages, type Use } from "./decide-session.js";
-import type { Borrow, Refresh } from "./refresh-once.js";
+import { type Carried, decideSession, type Renew, type ServedPages, type Use } from "./decide-session.js";
+import type { Borrow, Refresh } from "./share-calls.js";
 import type { SupersededTokens } from "./superseded-tokens.js";
 
 /** Who a request acts for, as far as the gateway knows; it passes tokens on without checking them. */
@@ -27,8 +27,8 @@ export type Session =
       readonly authorization: string;
       /** The web origin the session was made for; APP_URL's for one that names none. */
       readonly origin: string;
-      /** What to renew it with, should the data service refuse its token; undefined for one that is new. */
-      readonly renewable: Renewable | undefined;
+      /** What came with its token, should the data service refuse that; undefined where the token is new. */
+      readonly carried: Carried | undefined;
     };
 
 export interface LoadSessionDeps extends ServedPages {
@@ -60,11 +60,11 @@ export async function loadSession(
       return decision;
     case "use":
       return usedSession(deps, decision);
-    case "refresh": {
+    case "renew": {
       const renewed =
         (await renewal()) === "borrow"
           ? borrowSession(deps, decision, received)
-          : renewSession(deps, decision, received, response);
+          : refreshSession(deps, decision, received, response);
       return renewed.catch((error: unknown) => unlessPutOff(deps, decision.until, error));
     }
     case "reject":
@@ -74,11 +74,11 @@ export async function loadSession(
   }
 }
 
-function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...renewable }: Use): Session {
-  return cookieSession(accessToken, origin ?? appUrl, renewable);
+function usedSession({ appUrl }: LoadSessionDeps, { accessToken, origin, ...carried }: Use): Session {
+  return cookieSession(accessToken, origin ?? appUrl, carried);
 }
 
-/** Failures of a refresh that can be made later as well. */
+/** Failures of a renewal that can be made later as well. */
 const PUT_OFF: readonly ErrorCode[] = [
   "TOO_MANY_REQUESTS",
   "SERVICE_UNAVAILABLE",
@@ -87,10 +87,10 @@ const PUT_OFF: readonly ErrorCode[] = [
 ];
 
 /**
- * A refresh that is only put off (429, 502, 503, 504) fails no request whose access token is still valid: the client did not
+ * A renewal that is only put off (429, 502, 503, 504) fails no request whose access token is still valid: the client did not
  * ask for it.
  * @returns the session with the token that it has
- * @throws the error where that is no longer valid, or the refresh is not just put off
+ * @throws the error where that is no longer valid, or the renewal is not just put off
  */
 function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unknown): Session {
   const isPutOff = error instanceof AppError && PUT_OFF.includes(error.code);
@@ -100,14 +100,14 @@ function unlessPutOff(deps: LoadSessionDeps, until: Use | undefined, error: unkn
 }
 
 /**
- * Renews the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
+ * Refreshes the session when its access token is missing or no longer valid. Sets the new cookies on this response, or clears
  * cookies that have no session behind them, if it leaves soon. Does neither for a client that has left, or where a sign-in
  * or a log-out replaces the cookies before the answer leaves.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
-export async function renewSession(
+export async function refreshSession(
   deps: LoadSessionDeps,
-  { refreshToken, spelling }: Renewable,
+  { refreshToken, spelling }: Carried,
   { headers, caller }: Received,
   response: Response,
 ): Promise<Session> {
@@ -148,7 +148,7 @@ function yieldToNewer(
 
 async function borrowSession(
   deps: LoadSessionDeps,
-  { refreshToken, spelling }: Renewable & { readonly refreshToken: string },
+  { refreshToken, spelling }: Renew,
   { caller }: Received,
 ): Promise<Session> {
   const accessToken = await deps.borrow(refreshToken, caller);
@@ -161,6 +161,6 @@ function sessionOf({ appUrl }: LoadSessionDeps, accessToken: string, spelling: S
   return isSpellingOf(spelling, origin) ? cookieSession(accessToken, origin) : { kind: "anonymous" };
 }
 
-function cookieSession(accessToken: string, origin: string, renewable?: Renewable): Session {
-  return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin, renewable };
+function cookieSession(accessToken: string, origin: string, carried?: Carried): Session {
+  return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin, carried };
 }

@@ -1,4 +1,4 @@
-// Parallel requests with one refresh token share one refresh.
+// Parallel requests with one refresh token share one refresh, or one access token that is borrowed.
 import type { AuthClient } from "../upstream/auth-client.js";
 import type { Caller } from "../upstream/call.js";
 import type { IdentityClient } from "../upstream/identity-client.js";
@@ -7,17 +7,17 @@ export type Refresh = AuthClient["refresh"];
 export type Borrow = IdentityClient["borrowAccessToken"];
 
 /**
- * Wraps a refresh so that callers who come while one is running get its result. Nothing is kept
+ * Wraps a call so that callers who come with the same token while one is running get its result. Nothing is kept
  * afterwards: for later callers, and on other instances, the data service repeats the same successor.
  */
-export function refreshOnce<Result>(
-  refresh: (refreshToken: string, caller: Caller) => Promise<Result>,
+export function shareCalls<Result>(
+  call: (refreshToken: string, caller: Caller) => Promise<Result>,
 ): (refreshToken: string, caller: Caller) => Promise<Result> {
   const underway = new Map<string, Promise<Result>>();
   return (refreshToken, caller) => {
     const running = underway.get(refreshToken);
     if (running !== undefined) return running;
-    const started = refresh(refreshToken, caller).finally(() => underway.delete(refreshToken));
+    const started = call(refreshToken, caller).finally(() => underway.delete(refreshToken));
     underway.set(refreshToken, started);
     return started;
   };

@@ -1,7 +1,7 @@
-// Parallel requests share one refresh.
+// Parallel requests share one call.
 import { describe, expect, it } from "@jest/globals";
 import type { RefreshResult } from "../upstream/auth-client.js";
-import { refreshOnce } from "./refresh-once.js";
+import { shareCalls } from "./share-calls.js";
 
 const CALLER = { correlationId: "c", address: undefined, userAgent: undefined };
 
@@ -11,10 +11,10 @@ function manualRefresh() {
     [];
   const refresh = (token: string): Promise<RefreshResult> =>
     new Promise((resolve, reject) => calls.push({ token, resolve, reject }));
-  return { calls, refresh: refreshOnce(refresh) };
+  return { calls, refresh: shareCalls(refresh) };
 }
 
-describe("refreshOnce", () => {
+describe("shareCalls", () => {
   it("asks once for callers who come together, and again for those who come later", async () => {
     const { calls, refresh } = manualRefresh();
     const together = Promise.all([refresh("a", CALLER), refresh("a", CALLER)]);
