@@ -1,4 +1,5 @@
-// What both services tell a page other than the one that a session was made for (contract, section 3.3).
+// What both services know of the page that a session was made for: where it counts, and what another page is told (contract,
+// section 3.3).
 
 /**
  * Names the origins whose pages the gateway serves, on its own calls and on a client's refresh: the data service knows for which
@@ -13,6 +14,20 @@ export function writePageOrigins(origins: readonly string[]): string {
 
 export function readPageOrigins(header: string): readonly string[] {
   return header.split(",");
+}
+
+/**
+ * Whether a session counts at a gateway that serves the pages of these origins (security row A25). One made for an origin that
+ * was taken out of ALLOWED_ORIGINS, or for an APP_URL of before, is of no use there. Nothing ends by that: another gateway may
+ * serve its page.
+ * @param origin the one that it was made for; a session that no browser made has none, and counts everywhere
+ * @param pageOrigins undefined at the data service itself, where every session counts
+ */
+export function isServed(
+  origin: string | null | undefined,
+  pageOrigins: readonly string[] | undefined,
+): boolean {
+  return origin === null || origin === undefined || pageOrigins === undefined || pageOrigins.includes(origin);
 }
 
 /** @param reason why it is refused; ends the sentence */

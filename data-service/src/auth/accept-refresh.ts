@@ -1,11 +1,12 @@
 // A genuine refresh token -> its session and whether to rotate or repeat; reuse of a replaced token ends the session.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { isServed } from "@portico/shared/session-page";
 import type { Audit } from "./audit.js";
 import { decideRotation } from "./decide-rotation.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshClaims } from "./refresh-token.js";
-import { isAlive, isServed, type RootOrigin, type Session } from "./session.js";
+import { isAlive, type RootOrigin, type Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 /** The user of a session, as the record says now. */
@@ -61,7 +62,7 @@ export async function acceptRefresh(
     );
     return undefined;
   }
-  if (!isServed(session, client.pageOrigins)) return undefined;
+  if (!isServed(session.origin, client.pageOrigins)) return undefined;
   const user = await deps.users.findActive(session.userId);
   if (user === undefined || !(await isStillTheirs(deps, session, user, now))) {
     await end(deps, sessionId);

@@ -1,12 +1,12 @@
 // Ends the sessions that a caller can name: by refresh token, by access token, or both.
 import { AppError } from "@portico/shared/app-error";
-import { begunOn, pageRefused } from "@portico/shared/session-page";
+import { begunOn, isServed, pageRefused } from "@portico/shared/session-page";
 import { type Requester, sessionOf } from "../principal.js";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshTokens } from "./refresh-token.js";
-import { isServed, type Session } from "./session.js";
+import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 export interface LogOutDeps {
@@ -67,7 +67,7 @@ async function requireOwnPage(
 ): Promise<void> {
   if (page === null) return;
   const session = await sessions.find(sessionId);
-  if (session === undefined || !isServed(session, pageOrigins)) return;
+  if (session === undefined || !isServed(session.origin, pageOrigins)) return;
   const own = session.origin ?? appUrl;
   if (own !== page) throw new AppError("FORBIDDEN", pageRefused(page, begunOn(own)));
 }

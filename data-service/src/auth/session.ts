@@ -60,17 +60,6 @@ export function isForRoot(
   return provider === null || rootOrigin === null || origin === rootOrigin;
 }
 
-/**
- * Whether a session counts at a gateway that serves the pages of these origins (security row A25). One that no browser made
- * counts everywhere, and at this service itself every one does. Nothing ends here: another gateway may serve its page.
- */
-export function isServed(
-  { origin }: Pick<Session, "origin">,
-  pageOrigins: readonly string[] | undefined,
-): boolean {
-  return origin === null || pageOrigins === undefined || pageOrigins.includes(origin);
-}
-
 /** Whether a session is alive at `now` for its user, as whose record says. One who has become root admin may have lost it. */
 export function isAlive(
   session: Pick<Session, "expiresAt" | "epochs" | "provider" | "origin">,

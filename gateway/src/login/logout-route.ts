@@ -1,13 +1,14 @@
 // POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
 import { badToken } from "@portico/shared/bearer-token";
 import { success } from "@portico/shared/envelope";
+import { isServed } from "@portico/shared/session-page";
 import type { Request, RequestHandler } from "express";
 import { clearSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
 import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
-import { isServed, isServedBearer } from "../session/served-session.js";
+import { isServedBearer } from "../session/served-session.js";
 import type { SupersededTokens } from "../session/superseded-tokens.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
 

@@ -1,8 +1,9 @@
 // Decides, from the credentials of a request, how it continues: use, renew, anonymous, or reject. Pure.
+import { isServed } from "@portico/shared/session-page";
 import { isSpellingOf, type Spelling } from "../cookies/session-cookies.js";
 import { type AccessClaims, readAccessClaims } from "./access-claims.js";
 import type { Credentials } from "./credentials.js";
-import { isServed, isServedBearer } from "./served-session.js";
+import { isServedBearer } from "./served-session.js";
 
 export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */

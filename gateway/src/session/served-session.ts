@@ -1,14 +1,7 @@
-// Which sessions count here: those made for an origin whose pages this gateway serves (security row A25). Pure.
+// Whether a Bearer's session counts here: whether this gateway serves the pages that it was made for (security row A25). Pure.
 import { bearerToken } from "@portico/shared/bearer-token";
+import { isServed } from "@portico/shared/session-page";
 import { readAccessClaims } from "./access-claims.js";
-
-/**
- * One made for an origin that was taken out of ALLOWED_ORIGINS, or for an APP_URL of before, must be of no use to anybody.
- * @param origin the one that the session was made for; undefined when no browser made it
- */
-export function isServed(origin: string | undefined, pageOrigins: readonly string[]): boolean {
-  return origin === undefined || pageOrigins.includes(origin);
-}
 
 /** Whether an Authorization header counts here. Whether its token is genuine is the data service's to say. */
 export function isServedBearer(authorization: string, pageOrigins: readonly string[]): boolean {
