@@ -50,16 +50,15 @@ export async function acceptRefresh(
   const rotation = decideRotation(session, generation, now);
   if (session === undefined || rotation === "refuse") return undefined;
   if (rotation === "revoke") {
-    await end(deps, sessionId);
-    log.warn(
-      { event: "refresh_token_reuse", sessionId, userId: session.userId, generation },
-      "security event",
-    );
-    const details = { sessionId, generation: String(generation) };
-    await deps.audit.record(
-      { event: "refresh.reuse", userId: session.userId, details },
-      { ...client, origin: session.origin },
-    );
+    const { userId, origin } = session;
+    log.warn({ event: "refresh_token_reuse", sessionId, userId, generation }, "security event");
+    const event = {
+      event: "refresh.reuse",
+      userId,
+      details: { sessionId, generation: String(generation) },
+    } as const;
+    // Also where its end is not confirmed: the session may be gone all the same, and then nothing else tells of the theft.
+    await end(deps, sessionId).finally(() => deps.audit.record(event, { ...client, origin }));
     return undefined;
   }
   if (!isServed(session.origin, client.pageOrigins)) return undefined;

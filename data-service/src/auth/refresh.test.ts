@@ -184,6 +184,17 @@ describe("refresh", () => {
     ]);
   });
 
+  it("tells of a replaced token also where the end of its session is not confirmed", async () => {
+    const remove = async (id: string): Promise<never> => {
+      stored.delete(id);
+      throw new Error("not confirmed in time");
+    };
+    for (let generation = 0; generation < 2; generation += 1) await use(generation);
+    const unsure = { ...deps, sessions: { ...deps.sessions, remove } };
+    await expect(refresh(unsure, { refreshToken: token(0) }, CLIENT, log)).rejects.toThrow("not confirmed");
+    expect([warnings.length, memory.events]).toMatchObject([1, [{ event: "refresh.reuse" }]]);
+  });
+
   it("ends the session of a deactivated or deleted user", async () => {
     active = false;
     await expect(use(0)).rejects.toEqual(refused);
