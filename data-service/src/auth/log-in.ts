@@ -40,7 +40,7 @@ const EMAIL_MAX_CHARACTERS = 320;
  */
 export async function logIn(deps: LogInDeps, body: unknown, client: ClientFacts): Promise<TokenPair> {
   const { email, password, remember } = readLogInBody(body);
-  const user = await judged(deps, email, password, client);
+  const user = await admit(deps, email, password, client);
   const tokens = await issueSession(
     deps,
     { userId: user.id, remember, provider: null, epoch: user.epoch },
@@ -50,20 +50,26 @@ export async function logIn(deps: LogInDeps, body: unknown, client: ClientFacts)
   return tokens;
 }
 
-/** The limit is checked before the hash: a flood of guesses must not cost a flood of hashing. */
-async function judged(
+/**
+ * Whose address and password these are; counts the try, and tells of one that fails. The limit is checked before the hash: a
+ * flood of guesses must not cost a flood of hashing.
+ * @throws AppError INVALID_CREDENTIALS, TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
+ */
+async function admit(
   deps: LogInDeps,
   email: string,
   password: string,
   client: ClientFacts,
 ): Promise<LogInUser> {
   const attempt = await deps.throttle.admitSignIn(email, client.address);
-  const found = await provedUser(deps, email, password).catch(async (error: unknown) => {
+  const found = await judgePassword(deps, email, password).catch(async (error: unknown) => {
     await attempt.withdraw();
     throw error;
   });
   if (found.proved) {
     await attempt.succeeded();
+    // A failed upgrade must not lock anybody out; the next sign-in tries again.
+    await upgradeHash(deps, found.user, password).catch(() => undefined);
     return found.user;
   }
   const told = deps.audit.record(failure(found.user, deps.digest(email)), client);
@@ -86,29 +92,30 @@ function readLogInBody(body: unknown): { email: string; password: string; rememb
   return { email, password, remember };
 }
 
+/** One who can sign in by a password. */
+type WithPassword = LogInUser & { readonly passwordHash: string };
+
 type Proof =
-  | { readonly proved: true; readonly user: LogInUser }
+  | { readonly proved: true; readonly user: WithPassword }
   | { readonly proved: false; readonly user: LogInUser | undefined };
 
 /** Unknown, password-less and inactive accounts take as long as a wrong password, or the time would tell them apart. */
-async function provedUser(deps: LogInDeps, email: string, password: string): Promise<Proof> {
-  const user = await deps.users.findByEmail(email);
-  if (user === undefined || user.passwordHash === null || !user.isActive) {
-    await deps.hasher.verifyNothing(password);
+async function judgePassword({ users, hasher }: LogInDeps, email: string, password: string): Promise<Proof> {
+  const user = await users.findByEmail(email);
+  const passwordHash = user?.passwordHash ?? null;
+  if (user === undefined || passwordHash === null || !user.isActive) {
+    await hasher.verifyNothing(password);
     return { proved: false, user };
   }
-  if (!(await deps.hasher.verify(user.passwordHash, password))) return { proved: false, user };
-  // A failed upgrade must not lock anybody out; the next sign-in tries again.
-  await upgradeHash(deps, user.id, user.passwordHash, password).catch(() => undefined);
-  return { proved: true, user };
+  const isRight = await hasher.verify(passwordHash, password);
+  return isRight ? { proved: true, user: { ...user, passwordHash } } : { proved: false, user };
 }
 
 async function upgradeHash(
   { users, hasher }: LogInDeps,
-  userId: string,
-  stored: string,
+  { id, passwordHash }: WithPassword,
   password: string,
 ): Promise<void> {
-  if (!hasher.needsRehash(stored)) return;
-  await users.replacePasswordHash(userId, stored, await hasher.hash(password));
+  if (!hasher.needsRehash(passwordHash)) return;
+  await users.replacePasswordHash(id, passwordHash, await hasher.hash(password));
 }
