@@ -1,4 +1,5 @@
 // `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
+import { COMPARED, eventsOfChange } from "./auth/account-events.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { normalizeEmail } from "./catalog/email-address.js";
 import { systemTableNames } from "./catalog/system-tables.js";
@@ -17,6 +18,9 @@ The database is MONGODB_URL, or the one in DATA_DIR; that one has room for one p
 first.`;
 
 const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the service first.";
+
+/** What the audit log knows of whoever has the database. */
+const [BY, CLIENT] = [{ by: "npm run admin" }, { address: null, origin: null, userAgent: null }];
 
 process.exitCode = await run(process.argv.slice(2)).catch(explainFailure);
 
@@ -40,12 +44,20 @@ async function run(words: readonly string[]): Promise<number> {
   });
 }
 
-/** As a root admin would do it: the password is hashed, and sessions from before end on every instance. */
-async function setPassword({ records, config }: Deps, { id }: RootAdmin, password: string): Promise<void> {
+/**
+ * As a root admin would do it: the password is hashed, sessions from before end on every instance, and the audit log tells of
+ * it.
+ */
+async function setPassword(
+  { records, auth, config }: Deps,
+  { id }: RootAdmin,
+  password: string,
+): Promise<void> {
   const principal = { kind: "user", userId: id, roleId: null, isRootAdmin: true } as const;
   const { users: table } = systemTableNames(config.systemTablePrefix);
   const body = { password, isActive: true };
-  await update(records, { principal, table, id, parameters: PLAIN, body });
+  const user = await update(records, { principal, table, id, parameters: PLAIN, body, compared: COMPARED });
+  await auth.audit.recordAll(eventsOfChange(user, id, BY), CLIENT);
 }
 
 function explain(admins: readonly RootAdmin[], where: string): number {

@@ -63,6 +63,20 @@ describe("a new password for the root admin", () => {
     root = await signIn(api, { email, password });
   });
 
+  it("is told by the audit log, as is that the account is on again", async () => {
+    await makeOther();
+    await users().updateOne({ email: "other@example.com" }, { $set: { isActive: false } });
+    const { _id } = (await users().findOne({ email: "other@example.com" })) ?? {};
+    await admin(["other@example.com"]);
+    const filter = { userId: String(_id), event: { _neq: "user.created" } };
+    const { body } = await root.get("/svc_audit", { filter, sort: "event" });
+    const details = { by: "npm run admin" };
+    expect(body.data).toMatchObject([
+      { event: "password.changed", details },
+      { event: "user.activated", details },
+    ]);
+  });
+
   it("is that of the one who is named, where there are several", async () => {
     await makeOther();
     const unnamed = await admin([]);

@@ -1,6 +1,6 @@
 // A change that was made to a user -> what the audit log says about it. Pure.
 import { fieldNamed } from "../catalog/catalog.js";
-import type { MadeChange } from "../records/write/update.js";
+import type { MadeChange, UpdatedRecord } from "../records/write/update.js";
 import type { AuditEvent } from "./audit.js";
 
 /** Members whose former values are needed. A password is not among them: it is a new one or taken away, whatever it was. */
@@ -8,6 +8,19 @@ export const COMPARED = ["email", "role", "isRootAdmin", "isActive"];
 
 /** An event of the user who was changed. */
 export type AccountEvent = Pick<AuditEvent, "event" | "details">;
+
+/**
+ * What the audit log says of a user who was changed, with the members of COMPARED compared.
+ * @param by who did it
+ */
+export function eventsOfChange(
+  { change }: Pick<UpdatedRecord, "change">,
+  userId: string,
+  by: Readonly<Record<string, string>>,
+): AuditEvent[] {
+  const events = change === undefined ? [] : accountEvents(change);
+  return events.map(({ event, details }) => ({ event, userId, details: { ...by, ...details } }));
+}
 
 /**
  * Only for values that really changed, whether they came from the body or from a rule: forms send unchanged values along.

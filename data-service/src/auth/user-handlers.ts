@@ -15,7 +15,7 @@ import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions } from "../records/version.js";
 import { update } from "../records/write/update.js";
-import { accountEvents, COMPARED } from "./account-events.js";
+import { COMPARED, eventsOfChange } from "./account-events.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 
@@ -63,13 +63,7 @@ async function updateUser(deps: Deps, table: string, request: Request, response:
   const asked = { principal: caller.principal, caller, table, id };
   const wanted = { ...asked, parameters, body: bodyOrNull(request), expected };
   const user = await update(deps, { ...wanted, compared: COMPARED });
-  const by = actorOf(request);
-  const events = (user.change === undefined ? [] : accountEvents(user.change)).map(({ event, details }) => ({
-    event,
-    userId: id,
-    details: { ...by, ...details },
-  }));
-  await record(deps, request, events);
+  await record(deps, request, eventsOfChange(user, id, actorOf(request)));
   respondWithRecord(response, 200, user);
 }
 
