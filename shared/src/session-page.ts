@@ -1,6 +1,9 @@
 // What both services know of the page that a session was made for: where it counts, and what another page is told (contract,
 // section 3.3).
 
+/** Names the page that a session is made for, or that ends one by its cookies. */
+export const ORIGIN_HEADER = "X-Portico-Origin";
+
 /**
  * Names the origins whose pages the gateway serves, on its own calls and on a client's refresh: the data service knows for which
  * one a session was made, and refuses it there if that one is no longer among them.

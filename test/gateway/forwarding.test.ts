@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { until } from "../support/wait.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
-import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
+import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, session } from "./support/tokens.js";
 import { foreignJson, html, json } from "./support/upstream.js";
 
@@ -55,6 +55,17 @@ describe("request headers", () => {
       "x-forwarded-proto": "http",
     });
     expect(connection).toBe("keep-alive");
+  });
+
+  it.each([
+    ["a log-in by a page that is served", "/api/auth/login", OTHER_ORIGIN, OTHER_ORIGIN],
+    ["a log-in by any other page", "/api/auth/login", "https://evil.example", undefined],
+    ["a log-in by no page", "/api/auth/login", undefined, undefined],
+    ["any other call", "/api/posts", OTHER_ORIGIN, undefined],
+  ])("name the page that a session is for: of %s", async (_what, path, page, named) => {
+    const headers = { "X-Portico-Origin": APP_URL, ...(page && { Origin: page }) };
+    await rig.call(path, { method: "POST", headers });
+    expect(rig.upstream.last().headers["x-portico-origin"]).toBe(named);
   });
 
   it("keep the caller's token even when Connection names it", async () => {

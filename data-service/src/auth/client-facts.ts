@@ -1,6 +1,6 @@
 // What a request says about the browser or program that made it.
 import { contextOf } from "@portico/shared/http-context";
-import { PAGE_ORIGINS_HEADER, readPageOrigins } from "@portico/shared/session-page";
+import { ORIGIN_HEADER, PAGE_ORIGINS_HEADER, readPageOrigins } from "@portico/shared/session-page";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
@@ -8,9 +8,6 @@ import type { ClientFacts } from "./issue-session.js";
 
 /** Shown to the user in the list of their sessions; nobody needs more of it. */
 const USER_AGENT_MAX_CHARACTERS = 256;
-
-/** Here the gateway states for which web origin it will keep the tokens in cookies. */
-const ORIGIN_HEADER = "X-Portico-Origin";
 
 export function clientFacts(request: Request): ClientFacts {
   const pages = request.get(PAGE_ORIGINS_HEADER);

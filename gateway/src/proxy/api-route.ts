@@ -12,10 +12,11 @@ export interface ApiCall {
 /** Served by both services for their operators, never to clients (contract, section 8). */
 const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 
+const LOG_IN = "/auth/login";
 const REFRESH = "/auth/refresh-token";
 
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
-const WITHOUT_SESSION = new Set(["/auth/login", REFRESH]);
+const WITHOUT_SESSION = new Set([LOG_IN, REFRESH]);
 
 /** Its body names the session to end. The session of the cookies, which would stay, must not end with it. */
 const WITHOUT_COOKIES = new Set(["/auth/logout"]);
@@ -33,6 +34,11 @@ export function ignoresSession({ path }: ApiCall): boolean {
 
 export function ignoresCookies({ path }: ApiCall): boolean {
   return WITHOUT_COOKIES.has(path);
+}
+
+/** It makes a session, so the data service must be told for which page. */
+export function isLogIn({ path }: ApiCall): boolean {
+  return path === LOG_IN;
 }
 
 /** Its body names the session, so the data service must be told which origins' sessions count here. */

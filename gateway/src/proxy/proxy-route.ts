@@ -18,6 +18,7 @@ import {
   ignoresCookies,
   ignoresSession,
   isClosed,
+  isLogIn,
   isRefresh,
   isUnsafe,
   routeKind,
@@ -52,7 +53,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const received = receivedFrom(request);
     const { session, renew } = await actingFor(deps, call, { route, body }, { request, received, response });
     const file = deps.findFile(call, target.query, received.headers);
-    const own = { ...addresses, pageOrigins: isRefresh(call) ? deps.pageOrigins : undefined };
+    const own = { ...addresses, ...pagesFor(call, deps, received) };
     const headersFor = (who: Session) => upstreamHeaders(own, who, file?.known, call.method, received);
     deps.forward(
       {
@@ -159,9 +160,24 @@ function addressesOf(deps: ProxyDeps): Addresses {
   };
 }
 
+/** What the data service is told of pages where it makes or continues a session. */
+type Pages = Pick<OwnHeaders, "origin" | "pageOrigins">;
+
+function pagesFor(
+  call: ApiCall,
+  { pageOrigins }: Pick<ProxyDeps, "pageOrigins">,
+  { headers: { origin } }: Received,
+): Pages {
+  const isPage = origin !== undefined && pageOrigins.includes(origin);
+  return {
+    origin: isLogIn(call) && isPage ? origin : undefined,
+    pageOrigins: isRefresh(call) ? pageOrigins : undefined,
+  };
+}
+
 /** @param known a file that is asked for only if it has become another one */
 function upstreamHeaders(
-  own: Addresses & Pick<OwnHeaders, "pageOrigins">,
+  own: Addresses & Pages,
   session: Session,
   known: RecentFile | undefined,
   method: string,

@@ -9,6 +9,7 @@ const OWN = {
   clientAddress: "203.0.113.9",
   publicHost: "app.example.com",
   publicProtocol: "https",
+  origin: undefined,
   pageOrigins: undefined,
 };
 const OURS = {

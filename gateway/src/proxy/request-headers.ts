@@ -1,7 +1,7 @@
 // The header set of an upstream request: those of the client's that are on an allow list, then our own. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { isQueryByPost } from "@portico/shared/method-override";
-import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
+import { ORIGIN_HEADER, PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
 
 /** What the gateway itself states about a request. */
 export interface OwnHeaders {
@@ -12,6 +12,8 @@ export interface OwnHeaders {
   /** Of the app's public address, never of the client's Host header. */
   readonly publicHost: string;
   readonly publicProtocol: string;
+  /** For a log-in: the page that the session is for, if it is one that is served here. */
+  readonly origin: string | undefined;
   /** For a refresh: the origins whose sessions count here. */
   readonly pageOrigins: readonly string[] | undefined;
 }
@@ -56,6 +58,7 @@ export function upstreamRequestHeaders(
   passed["x-forwarded-host"] = own.publicHost;
   passed["x-forwarded-proto"] = own.publicProtocol;
   if (own.clientAddress !== undefined) passed["x-forwarded-for"] = own.clientAddress;
+  if (own.origin !== undefined) passed[ORIGIN_HEADER.toLowerCase()] = own.origin;
   if (own.pageOrigins !== undefined)
     passed[PAGE_ORIGINS_HEADER.toLowerCase()] = writePageOrigins(own.pageOrigins);
   if (own.authorization !== undefined) passed.authorization = own.authorization;

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
+import { ORIGIN_HEADER } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
 import {
   type Answer,
@@ -152,7 +153,7 @@ function nameSession(session: SessionName): { body: unknown; headers: Record<str
 
 /** Names the web origin for which the tokens are kept in cookies. */
 function pageHeader(origin: string | undefined): Record<string, string> {
-  return origin === undefined ? {} : { "X-Portico-Origin": origin };
+  return origin === undefined ? {} : { [ORIGIN_HEADER]: origin };
 }
 
 /** The body as an object; empty if it is none. */

@@ -75,6 +75,21 @@ describe("the session of an origin that was taken out of ALLOWED_ORIGINS", () =>
     expect(told).toEqual(answers.map(() => [401, "INVALID_TOKEN"]));
   });
 
+  it("is over also where the page signed in by POST /auth/login and keeps the tokens itself", async () => {
+    const page = { Origin: CHAT };
+    const { accessToken, refreshToken } = (
+      await apiOf(`${stack.appUrl}/api`, page).post("/auth/login", stack.admin)
+    ).body;
+    const byBearer = ({ appUrl }: Stack) =>
+      apiOf(`${appUrl}/api`, { ...page, Authorization: `Bearer ${accessToken}` }).get("/me");
+    const byRefresh = ({ appUrl }: Stack) =>
+      apiOf(`${appUrl}/api`, page).post("/auth/refresh-token", { refreshToken });
+    const gone = [await byBearer(later), await byRefresh(later)];
+    expect(gone.map(({ status }) => status)).toEqual([401, 401]);
+    const served = [await byBearer(stack), await byRefresh(stack)];
+    expect(served.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
   it("leaves API tokens, which stay good until their owner, who is told where they were made, removes them", async () => {
     const body = { name: "of a removed app", expiresAt: "never" };
     const made = await Browser.with(stack, kept).post("/auth/api-tokens", body, { Origin: CHAT });
