@@ -15,6 +15,8 @@ import { makeSessionCache } from "@portico/data-service/auth/session-cache";
 import type { Tokens } from "@portico/data-service/auth/token-pair";
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
 import { systemTables } from "@portico/data-service/catalog/system-tables";
+import { makeApiTokenStore } from "@portico/data-service/mongo/api-token-store";
+import { makeAuditStore } from "@portico/data-service/mongo/audit-store";
 import { connectStore, type Store } from "@portico/data-service/mongo/connect";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import {
@@ -109,6 +111,26 @@ describe("the throttle store", () => {
     expect(await take(now - 500)).toBeUndefined();
     expect(await take(now)).toBeUndefined();
     expect(await take(now)).toMatchObject({ retryAt: expect.any(Date) });
+  });
+});
+
+/** A server alone refuses what is to be confirmed by two. */
+const unconfirmedDb = (): Db => store.client.db(db.databaseName, { writeConcern: { w: 2, journal: true } });
+
+describe("what is only noted beside a sign-in or a read", () => {
+  it("is written to the audit log without the other members of a set", async () => {
+    const entry = { event: "sign-in", userId: ANN.toHexString(), at: new Date(), client: CLIENT } as const;
+    await makeAuditStore(unconfirmedDb(), PREFIX).append([entry]);
+    expect(await db.collection(`${PREFIX}audit`).countDocuments({ userId: ANN })).toBe(1);
+  });
+
+  it("is written to an API token without the other members of a set", async () => {
+    const wish = { name: "mine", readOnly: false, provider: null, origin: null, expiresAt: null };
+    const token = { ...wish, userId: ANN.toHexString(), createdAt: new Date(), lastUsedAt: null };
+    const { id } = await makeApiTokenStore(db).insert(token, "a hash");
+    const now = new Date();
+    await makeApiTokenStore(unconfirmedDb()).noteUse(id, now, now);
+    expect(await makeApiTokenStore(db).findOf(ANN.toHexString(), id)).toMatchObject({ lastUsedAt: now });
   });
 });
 
@@ -218,10 +240,7 @@ describe("the session store", () => {
   });
 
   it("begins and moves a session on without the other members of a set, and waits for them to end it", async () => {
-    // A server alone refuses what is to be confirmed by two.
-    const unconfirmed = makeSessionStore(
-      store.client.db(db.databaseName, { writeConcern: { w: 2, journal: true } }),
-    );
+    const unconfirmed = makeSessionStore(unconfirmedDb());
     await unconfirmed.insert(session);
     const next = { rotatedAt: new Date(), expiresAt: session.expiresAt };
     const rotated = await unconfirmed.rotate(session.id, 3, next);

@@ -14,6 +14,9 @@ interface ApiTokenDocument extends Omit<ApiToken, "id" | "userId" | keyof MadeIn
   hash: string;
 }
 
+/** For a note that may be lost: the first read of a minute waits for it. */
+const MAY_BE_LOST = { writeConcern: { w: 1 } } as const;
+
 export type ApiTokenStore = ApiTokensDeps["apiTokens"] &
   ApiTokenCacheDeps["apiTokens"] & { removeAllOf(userId: string): Promise<void> };
 
@@ -38,6 +41,7 @@ export function makeApiTokenStore(db: Db): ApiTokenStore {
       await tokens.updateOne(
         { _id: ObjectId.createFromHexString(id), $or: unnoted },
         { $set: { lastUsedAt: now } },
+        MAY_BE_LOST,
       );
     },
     async listOf(userId) {

@@ -3,6 +3,11 @@ import { type Db, type Document, ObjectId } from "mongodb";
 import type { AuditDeps, AuditEntry } from "../auth/audit.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 
+/**
+ * On the primary's disk: sign-ins wait for their entry, and must not hang because the other members of a set don't confirm it.
+ */
+const ON_PRIMARY = { writeConcern: { w: 1, journal: true } } as const;
+
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
 
 export type AuditStore = AuditDeps["entries"] & {
@@ -14,7 +19,7 @@ export function makeAuditStore(db: Db, systemTablePrefix: string): AuditStore {
   const entries = db.collection(systemTableNames(systemTablePrefix).audit);
   return {
     async append(all) {
-      if (all.length > 0) await entries.insertMany(all.map(toDocument));
+      if (all.length > 0) await entries.insertMany(all.map(toDocument), ON_PRIMARY);
     },
     async sweep(now) {
       await entries.deleteMany({ createdAt: { $lt: new Date(now.getTime() - RETENTION_MS) } });
