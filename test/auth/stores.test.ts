@@ -407,12 +407,21 @@ describe("a session whose password was changed", () => {
     expect([await live(sessionOf(pair)), await live(sessionOf(other))]).not.toContain(undefined);
     await setEpoch("after");
     expect(await live(sessionOf(pair))).toBeDefined();
-    await sessions.removeAllBut(ANN.toHexString(), "after");
+    await sessions.removeAllBut(ANN.toHexString(), "after", new Date(Date.now() + 1_000));
     expect((await sessions.listOf(ANN.toHexString(), new Date())).map(({ id }) => id)).toEqual([
       sessionOf(pair),
     ]);
     const next = await refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log);
     expect(await live(sessionOf(next))).toBeDefined();
+  });
+
+  it("is not cleared away with those of an epoch that was asked for before it was made", async () => {
+    const asOf = new Date();
+    const { epoch = "" } = (await users.findById(ANN.toHexString())) ?? {};
+    await setEpoch("after");
+    const pair = await signIn();
+    await sessions.removeAllBut(ANN.toHexString(), epoch, asOf);
+    expect(await live(sessionOf(pair))).toBeDefined();
   });
 });
 

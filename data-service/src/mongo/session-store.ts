@@ -21,8 +21,12 @@ export type SessionStore = IssueSessionDeps["sessions"] &
   MySessionsDeps["sessions"] & {
     /** Lets the session outlive a password change that is about to begin this epoch. */
     addEpoch(sessionId: string, epoch: string): Promise<void>;
-    /** Removes a user's sessions except those of the epoch. */
-    removeAllBut(userId: string, epoch: string | undefined): Promise<void>;
+    /**
+     * Removes a user's sessions except those of the epoch.
+     * @param asOf when the epoch was about to be asked for: sessions made since then may be of a later one
+     */
+    removeAllBut(userId: string, epoch: string, asOf: Date): Promise<void>;
+    removeAllOf(userId: string): Promise<void>;
   };
 
 /**
@@ -110,9 +114,12 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
     async addEpoch(sessionId, epoch) {
       await sessions.updateOne({ _id: { $eq: sessionId } }, { $addToSet: { epochs: epoch } });
     },
-    async removeAllBut(userId, epoch) {
+    async removeAllBut(userId, epoch, asOf) {
       const user = ObjectId.createFromHexString(userId);
-      await sessions.deleteMany({ userId: user, ...(epoch === undefined ? {} : { epochs: { $ne: epoch } }) });
+      await sessions.deleteMany({ userId: user, createdAt: { $lt: asOf }, epochs: { $ne: epoch } });
+    },
+    async removeAllOf(userId) {
+      await sessions.deleteMany({ userId: ObjectId.createFromHexString(userId) });
     },
   };
 }

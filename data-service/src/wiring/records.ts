@@ -316,9 +316,10 @@ async function clearAway(
   }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> & Pick<IdentityStore, "accounts">,
   userId: string,
 ): Promise<void> {
+  const asOf = clock.now();
   const user = await users.findById(userId);
-  await sessions.removeAllBut(userId, user?.epoch);
-  if (user !== undefined) return;
+  if (user !== undefined) return sessions.removeAllBut(userId, user.epoch, asOf);
+  await sessions.removeAllOf(userId);
   await apiTokens.removeAllOf(userId);
   // One that has signed somebody in again meanwhile names the new user.
   await accounts.removeAllOf(userId);
