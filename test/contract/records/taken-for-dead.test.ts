@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
+import { type CommandProxy, type Fate, isCommand, isWriteOf, nth } from "../../support/command-proxy.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
@@ -241,6 +241,29 @@ describe("a set of links of an instance that was killed", () => {
       await workedOff("_unfinished");
       expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([{ id: ann.id }, { id: ben.id }]);
       expect([await ownerOf(left.id), await ownerOf(chosen.id)]).toEqual([null, { id: ann.id }]);
+    },
+    LONG,
+  );
+});
+
+describe("a change of a record whose one link lies in another record, of an instance that was killed", () => {
+  it(
+    "when the former link was let go of gives back the record's own fields, and the link",
+    async () => {
+      const person = { name: "person", type: "one-to-one", table: "owners", inverse: "profile" };
+      await makeTable(second, { name: "profiles", relations: [person] });
+      const { id } = await make(second, "owners", { name: "before" });
+      const [former, wanted] = [
+        await make(second, "profiles", { person: id }),
+        await make(second, "profiles", {}),
+      ];
+      await killedBefore(nth(2, isWriteOf("profiles")), () =>
+        first.patch(`/owners/${id}`, { name: "half", profile: wanted.id }),
+      );
+      const seen = () => read(second, "owners", id, "name,profile.id");
+      expect(await seen()).toMatchObject({ name: "half", profile: null });
+      await workedOff("_unfinished");
+      expect(await seen()).toMatchObject({ name: "before", profile: { id: former.id } });
     },
     LONG,
   );

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { type CommandProxy, isCommand } from "../../support/command-proxy.js";
+import { type CommandProxy, isCommand, isWriteOf, nth } from "../../support/command-proxy.js";
 import { upload } from "../../support/files.js";
+import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { makeTable } from "./make.js";
 
@@ -262,6 +263,39 @@ describe("records that are linked", () => {
     proxy.decide(() => "pass");
     expect([status, (await admin.get("/docks")).body.data, isDeleted]).toEqual([200, [], true]);
   }, 60_000);
+});
+
+describe("a change of which one link was let go of when the database went away", () => {
+  it("says that it will be rolled back, and is", async () => {
+    await makeTable(admin, {
+      name: "figureheads",
+      relations: [{ name: "ship", type: "one-to-one", table: "ships", inverse: "figurehead" }],
+    });
+    const { id } = (await admin.post("/ships", { name: "Cutty" })).body.data[0];
+    const former = (await admin.post("/figureheads", { ship: id })).body.data[0];
+    const wanted = (await admin.post("/figureheads", {})).body.data[0];
+    const isSecond = nth(2, isWriteOf("figureheads"));
+    let isAway = false;
+    proxy.decide((command) => {
+      isAway ||= isSecond(command);
+      return isAway ? "lost" : "pass";
+    });
+    const { status, headers } = await admin.patch(`/ships/${id}`, { name: "Sark", figurehead: wanted.id });
+    // As if a minute had passed.
+    await db.collection("_unfinished").updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
+    proxy.decide(() => "pass");
+    const seen = async () => (await admin.get(`/ships/${id}`, { fields: "name,figurehead.id" })).body.data[0];
+    expect([status, headers.get("retry-after")]).toEqual([503, "120"]);
+    expect(await seen()).toMatchObject({ name: "Sark", figurehead: null });
+    expect(
+      await until(
+        () => unfinishedIn(db),
+        (count) => count === 0,
+        30_000,
+      ),
+    ).toBe(0);
+    expect(await seen()).toMatchObject({ name: "Cutty", figurehead: { id: former.id } });
+  }, 90_000);
 });
 
 describe("a create of a counted child whose answer was lost", () => {

@@ -117,8 +117,9 @@ export class Unfinished {
       // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
       throw isNoted && !(await undo(!mayStillBeDone(error))) ? tookTooLong() : error;
     });
-    // If this fails, this process can't tell whether the request is whole: the note tells whoever looks.
-    const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
+    // Without steps nothing was written, whatever was noted before. If this fails, this process can't tell whether the request
+    // is whole: the note tells whoever looks.
+    const isOurs = await (turn?.finish(result) ?? (steps.length === 0 || this.#ended(note)));
     if (!isOurs) {
       if (isNoted) await undo();
       throw tookTooLong();

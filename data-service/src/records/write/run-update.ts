@@ -57,15 +57,26 @@ export async function runUpdate(
   const { table, id } = change;
   const hooks = deps.hooksOf(table);
   const plan = await hooks.withoutKnown(table, id, change.plan);
-  const run = (each: UndoLog): Promise<Changed | false> =>
+  const run = (by: RecordDeps, each: UndoLog): Promise<Changed | false> =>
     hooks.changing(table, id, plan.own, (condition) => {
       const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
-      return changeRecord(deps, { ...change, plan, guard }, each);
+      return changeRecord(by, { ...change, plan, guard }, each);
     });
   // Around the hooks: taking back is a change of its own, with hooks of its own, such as for the last root admin.
-  const done = await (log === undefined ? deps.unfinished.orUndo(run) : run(log));
+  const done = await (log === undefined ? asWhole(deps, plan, run) : run(deps, log));
   if (done !== false) await hooks.afterWrite([id]);
   return done;
+}
+
+/** Links that lie in other records are writes of their own: a crash in between must not leave some of them. */
+function asWhole<Result>(
+  deps: RecordDeps,
+  { foreign }: JudgedPlan,
+  writes: (by: RecordDeps, log: UndoLog) => Promise<Result>,
+): Promise<Result> {
+  const { unfinished } = deps;
+  if (foreign.length === 0) return unfinished.orUndo((log) => writes(deps, log));
+  return unfinished.wholly((log) => writes({ ...deps, writes: deps.writesUnderNote }, log));
 }
 
 async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
