@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { callerOf, principalOf } from "../http/authenticate.js";
+import { callerOf } from "../http/authenticate.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
@@ -93,7 +93,8 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
   const { isOn } = readCall(searchOf(request), [], ["flat"]);
   const parameters = readParameters(`limit=${MOST_IN_TREE + 1}`, ["limit"]);
-  const wanted = { principal: principalOf(request), table: deps.fileTables.folders, parameters };
+  const caller = callerOf(request);
+  const wanted = { principal: caller.principal, caller, table: deps.fileTables.folders, parameters };
   const { records } = await list(withoutMaxLimit(deps), wanted);
   const folders: JsonObject[] = [];
   for await (const some of records) folders.push(...some.filter(isObject));

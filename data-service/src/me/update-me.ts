@@ -16,7 +16,7 @@ import { type CheckedBody, checkBody } from "../records/body/check-body.js";
 import { planColumns } from "../records/body/write-plan.js";
 import { heldBy } from "../records/delete/leaving.js";
 import { findTable, parseId } from "../records/find-table.js";
-import type { RecordDeps } from "../records/record-deps.js";
+import type { ActingDeps, RecordDeps } from "../records/record-deps.js";
 import type { TableCall } from "../records/request.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, notAtVersion } from "../records/version.js";
@@ -83,7 +83,7 @@ interface OwnWrite extends RecordChange {
 }
 
 /** Changes the record while it satisfies the condition; if a delete wants the record, waits for what becomes of that. */
-async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
+async function changeOwn(deps: ActingDeps, { refusal, ...change }: OwnWrite) {
   const { table, id, guard } = change;
   await untilUncontended(deps, table, id, async () => {
     const done = await runUpdate(deps, change);

@@ -14,8 +14,8 @@ export interface Writes {
 
 export type WritesOf = (actor: Actor) => Writes;
 
-/** The service itself: repairs, and what is taken back. */
-export const NOBODY: Actor = { userId: null };
+/** The service itself. */
+const NOBODY: Actor = { userId: null };
 
 /** Asks who a request comes from right before it writes, as it may have waited for others. */
 export interface AskingCaller {
@@ -27,6 +27,9 @@ export interface AskingCaller {
   readonly requireCaller: () => Promise<void>;
 }
 
+/** Dependencies of whoever writes: only the functions below make them, so that no write is in nobody's name by mistake. */
+export type Acting<Deps> = Deps & Writes & AskingCaller;
+
 /**
  * The same dependencies with writes that are the caller's. Called once, at the start of each request that writes.
  * @param caller whoever may leave or lose a right while the request waits; without one nobody does
@@ -35,13 +38,23 @@ export function actingFor<Deps extends { readonly writesOf: WritesOf }>(
   deps: Deps,
   principal: Principal,
   caller?: TableCall["caller"],
-): Deps & Writes & AskingCaller {
+): Acting<Deps> {
   const actor = principal.kind === "user" ? { userId: principal.userId } : NOBODY;
   const requireCaller = async (): Promise<void> => {
     const now = (await caller?.now()) ?? principal;
     if (!isAsBefore(principal, now)) throw new CallerChanged();
   };
   return { ...deps, ...deps.writesOf(actor), requireCaller };
+}
+
+/** The same for what the service does by itself: repairs, and what is taken back. */
+export function actingForNobody<Deps extends { readonly writesOf: WritesOf }>(deps: Deps): Acting<Deps> {
+  return { ...deps, ...deps.writesOf(NOBODY), requireCaller: async () => undefined };
+}
+
+/** The same for a request that writes more than once, under a note. */
+export function underNote<Deps extends Writes>(deps: Deps): Deps {
+  return { ...deps, writes: deps.writesUnderNote };
 }
 
 /** Says nothing of the records that were to be written. */

@@ -10,7 +10,7 @@ import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { RequireSpace } from "../space-check.js";
 import type { UnderWay } from "../under-way.js";
-import type { AskingCaller, Writes, WritesOf } from "./acting-for.js";
+import type { Acting, WritesOf } from "./acting-for.js";
 import type { PlanKind } from "./read/plan-kind.js";
 import type { SeenQueries } from "./read/seen-queries.js";
 import type { HooksOf } from "./table-hooks.js";
@@ -18,8 +18,8 @@ import type { Unfinished } from "./whole/unfinished.js";
 import type { OnceDeps } from "./write/once.js";
 import type { Sealer } from "./write/seal.js";
 
-/** Its writes are nobody's until `actingFor` says whose they are. */
-export interface RecordDeps extends Writes, AskingCaller {
+/** Nothing can be written with these until `actingFor` has said for whom. */
+export interface RecordDeps {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
   readonly writesOf: WritesOf;
@@ -43,6 +43,9 @@ export interface RecordDeps extends Writes, AskingCaller {
   /** For writes that nobody has announced; undefined where the database looks after its disk itself. */
   readonly requireSpace: RequireSpace | undefined;
 }
+
+/** What the use cases may touch that write. */
+export type ActingDeps = Acting<RecordDeps>;
 
 /** Deletes under notes (see noted-delete). */
 export interface NotedDeletes {

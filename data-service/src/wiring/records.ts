@@ -37,7 +37,7 @@ import { makeRuleStore, type RuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
 import { loadRights } from "../permission/load-rights.js";
-import { NOBODY, type WritesOf } from "../records/acting-for.js";
+import type { WritesOf } from "../records/acting-for.js";
 import { CountedWrites } from "../records/derived/counted-writes.js";
 import type { FillDeps } from "../records/derived/fill-search.js";
 import { SeenQueries } from "../records/read/seen-queries.js";
@@ -207,7 +207,7 @@ function journalParts(
   return { journal, journalStore, feed, streams: new Streams(), judging: new Judging() };
 }
 
-type WriteParts = Pick<RecordDeps, "writesOf" | "writes" | "writesUnderNote">;
+type WriteParts = Pick<RecordDeps, "writesOf">;
 
 interface WriteSources {
   readonly store: RecordStore;
@@ -230,7 +230,7 @@ function writeParts(
     writes: writesOn(store, actor),
     writesUnderNote: writesOn(light, actor),
   });
-  return { writesOf, ...writesOf(NOBODY) };
+  return { writesOf };
 }
 
 type RightParts = Pick<RecordDeps, "rights"> & Pick<ChangeDeps, "maxDepth"> & { readonly rules: RuleStore };

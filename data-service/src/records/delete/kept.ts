@@ -5,7 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { State } from "../../query/living.js";
 import { allOf, type Document } from "../../query/lower/document.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 
 /** What one request deletes, and when. */
 export interface DeletionAct {
@@ -21,7 +21,7 @@ export function stateCondition({ deletedAt }: Table, state: State): Document {
 
 /** Marks records as deleted; those that are deleted already stay as they are. @returns how many were marked */
 export function markDeleted(
-  { writes }: Pick<RecordDeps, "writes">,
+  { writes }: Pick<ActingDeps, "writes">,
   table: Table,
   ids: readonly Stored[],
   { id, at }: DeletionAct,

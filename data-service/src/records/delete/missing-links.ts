@@ -6,7 +6,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";
 import { isWaiting, takesAlong } from "./delete-effects.js";
 import { stateCondition } from "./kept.js";
@@ -27,7 +27,7 @@ interface Links {
  * @throws AppError 503 when it takes long until it is decided what becomes of one
  */
 export async function letGoOfMissing(
-  deps: Pick<RecordDeps, "store" | "writes">,
+  deps: Pick<ActingDeps, "store" | "writes">,
   { table, relation, which }: Links,
   target: Table,
   ids: readonly Stored[],
@@ -47,7 +47,7 @@ export async function letGoOfMissing(
  * stays, and leads nowhere.
  */
 export async function endMissing(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   links: Links,
   target: Table,

@@ -7,7 +7,7 @@ import { idText } from "../../catalog/record-ids.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import type { Document } from "../../query/lower/document.js";
 import { refuseContended } from "../../until-still.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps } from "../record-deps.js";
 import { uncertain } from "../whole/uncertain.js";
 import { stillLeaving } from "./await-leaving.js";
 import {
@@ -42,7 +42,7 @@ export interface WantedDelete {
 
 /** Deletes records under a note. @returns what `act` says; false as well when the condition does not hold */
 export async function deleteNoted(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   wanted: WantedDelete,
 ): Promise<boolean> {
@@ -72,7 +72,7 @@ const MOST_HELD_LOOKS = 50;
 
 /** The note of one delete, and the marks that it has set. */
 class DeleteNote {
-  readonly #deps: RecordDeps;
+  readonly #deps: ActingDeps;
   readonly #catalog: Catalog;
   readonly #wanted: WantedDelete;
   /** Names the delete in its notes and marks. */
@@ -88,7 +88,7 @@ class DeleteNote {
   #isJudged: boolean;
 
   constructor(
-    deps: RecordDeps,
+    deps: ActingDeps,
     catalog: Catalog,
     wanted: WantedDelete,
     { group, since }: { readonly group: ObjectId; readonly since: Date },

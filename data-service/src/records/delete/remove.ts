@@ -12,7 +12,7 @@ import { tablesDeletedFrom } from "../body/write-plan.js";
 import { findTable, parseId } from "../find-table.js";
 import { requireKept } from "../read/asked-rows.js";
 import { recordShape } from "../read/read-one.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordCall, TableCall } from "../request.js";
 import { atVersion, type Expected } from "../version.js";
 import type { StillMatching } from "../write/still-matching.js";
@@ -36,7 +36,7 @@ export async function remove(given: RecordDeps, request: RemoveRequest): Promise
   await writing(given, request, (deps, rights) => removeSettled(deps, rights, request));
 }
 
-async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRequest): Promise<void> {
+async function removeSettled(deps: ActingDeps, rights: Rights, request: RemoveRequest): Promise<void> {
   const { expected, stillMatching, follows, permanent = false } = request;
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();

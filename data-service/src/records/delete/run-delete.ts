@@ -9,7 +9,7 @@ import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { until } from "../../until.js";
 import { recordNotFound } from "../find-table.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps } from "../record-deps.js";
 import { throwUnanswered } from "../whole/uncertain.js";
 import {
   type DeleteEffect,
@@ -32,12 +32,12 @@ const LATE_LOOK_AT_MOST_MS = 100;
 
 /** Deletes with one reach, among the tables of one catalog. */
 export class Deleter {
-  readonly #deps: RecordDeps;
+  readonly #deps: ActingDeps;
   readonly #catalog: Catalog;
   readonly #reach: Reach;
   readonly #going: FindGoing;
 
-  constructor(deps: RecordDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
+  constructor(deps: ActingDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
     this.#deps = deps;
     this.#catalog = catalog;
     this.#reach = reach;

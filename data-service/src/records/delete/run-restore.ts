@@ -10,7 +10,7 @@ import { allOf, type Document } from "../../query/lower/document.js";
 import { eachLink } from "../../query/lower/each-link.js";
 import { linksTo } from "../../query/lower/links.js";
 import { recordNotFound } from "../find-table.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { UndoLog } from "../whole/undo.js";
 import { linkable } from "./await-leaving.js";
@@ -26,7 +26,7 @@ import { letGoOfMissing } from "./missing-links.js";
  * @throws AppError 404, 409
  */
 export async function runRestore(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   table: Table,
   id: Stored,
@@ -78,7 +78,7 @@ function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefine
  * @returns how many came back: others may have been faster, or changed what the condition asks for
  */
 async function bringBack(
-  deps: RecordDeps,
+  deps: ActingDeps,
   { table, ids }: DeleteStep,
   which: Document,
   isWhole: boolean,
@@ -128,7 +128,7 @@ interface Went extends DeleteStep {
  * back already.
  */
 async function wentWith(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   first: DeleteStep,
   act: ObjectId,
@@ -157,7 +157,7 @@ async function wentWith(
  * @throws AppError 409 naming the relation, if the caller may know it
  */
 async function requireNeeded(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   mayKnow: MayKnow,
   steps: readonly DeleteStep[],
@@ -183,7 +183,7 @@ async function requireNeeded(
  * A delete for good may have missed these when it looked for what links to its record: as deleted ones it found them no
  * more, and as living ones not yet. One that looks later finds them living.
  */
-async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
+async function letGoOfGone(deps: ActingDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
   const { table, ids } = step;
   for (const relation of table.relations.values()) {
     if (relation.link.on !== "self") continue;

@@ -1,6 +1,7 @@
 // Makes the records of one request all or none, whatever dies, and only once where it has an Idempotency-Key.
 import type { Table } from "../../catalog/catalog.js";
-import type { RecordDeps } from "../record-deps.js";
+import { underNote } from "../acting-for.js";
+import type { ActingDeps } from "../record-deps.js";
 import { type OnceKey, once } from "../write/once.js";
 import type { Create, Made } from "../write/run-create.js";
 import type { UndoLog } from "./undo.js";
@@ -9,7 +10,7 @@ import type { UndoLog } from "./undo.js";
  * Judges the records of one request, and says how they are made. As long as it fails, nothing has been written.
  * @param deps with the writes of the request
  */
-type Judge = (deps: RecordDeps) => Promise<Create>;
+type Judge = (deps: ActingDeps) => Promise<Create>;
 
 /** Records that are there, by this request or by one with the same key before. */
 export interface MadeOnce extends Made {
@@ -25,7 +26,7 @@ interface Making {
 }
 
 export async function allOrNone(
-  deps: RecordDeps,
+  deps: ActingDeps,
   { key, table, needsNote }: Making,
   judge: Judge,
 ): Promise<MadeOnce> {
@@ -33,7 +34,7 @@ export async function allOrNone(
   const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
   if (key === undefined && !needsNote) return first(await unfinished.orUndo(await judge(deps)));
   // The write that says that all of it is there waits for the disk, and for everything written before it.
-  const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
+  const noted = async (log: UndoLog) => (await judge(underNote(deps)))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));
   const { result: ids, isRepeat } = await once(deps.once, { ...key, table: table.id }, unfinished, (turn) =>
     unfinished.wholly(async (log) => (await noted(log)).ids, turn),

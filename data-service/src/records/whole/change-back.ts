@@ -10,7 +10,7 @@ import { refuseContended, untilStill } from "../../until-still.js";
 import { isBound, takesAlong } from "../delete/delete-effects.js";
 import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
 import { AFTER_OTHERS, formerFields, undoProjectionOf } from "./former-fields.js";
 import type { ChangedStep, LinkedStep } from "./undo.js";
@@ -27,7 +27,7 @@ type Needed = readonly LinkedStep["to"][];
  * @throws AppError 409 when others have taken what it had
  */
 export async function changeBack(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   table: Table,
   step: ChangedStep,
@@ -60,7 +60,7 @@ export async function neededBy(
 
 /** @returns false when the record was changed meanwhile */
 async function changeBackAsItIs(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   table: Table,
   step: ChangedStep,
@@ -105,7 +105,7 @@ function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promis
 
 /** Bound links whose former records don't exist any more: the present link is better than none. */
 async function lostLinks(
-  deps: RecordDeps,
+  deps: ActingDeps,
   catalog: Catalog,
   table: Table,
   { set }: FieldChange,

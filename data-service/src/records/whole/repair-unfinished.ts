@@ -10,6 +10,7 @@ import type { InstanceStore } from "../../mongo/instance-store.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { isDead, type Noted, type Onlooker } from "../../schema/dead-instances.js";
+import { actingForNobody } from "../acting-for.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { type DeleteStep, OWN_REACH, permanentIn, type Reach } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
@@ -107,7 +108,7 @@ export async function lookAgain(
     // What does not exist was removed for good, even if its table keeps what is deleted.
     const only = first?.permanentIn === undefined ? {} : { permanentIn: table.id };
     const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined, ...only };
-    await new Deleter(deps, catalog, reach).lookAgain({ table, ids: gone });
+    await new Deleter(actingForNobody(deps), catalog, reach).lookAgain({ table, ids: gone });
   }
   await deps.deletes.notes.endDeletes(left);
 }
@@ -127,7 +128,7 @@ async function removeRest(
   const condition = stillWanted(table, left);
   const wanted = await deps.store.existing(table, left.ids, [{ $match: condition }]);
   const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left), ...following(deps, left) };
-  const deleter = new Deleter(deps, catalog, reach);
+  const deleter = new Deleter(actingForNobody(deps), catalog, reach);
   for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {
       await deleter.takeAway({ table, ids: [id] }, { condition });

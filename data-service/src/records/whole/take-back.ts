@@ -16,6 +16,7 @@ import { idText } from "../../catalog/record-ids.js";
 import type { Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
+import { type Acting, actingForNobody } from "../acting-for.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
 import {
   type DeleteStep,
@@ -35,11 +36,13 @@ import { changeBack, neededBy } from "./change-back.js";
 import { groupedByBefore } from "./moved.js";
 import type { LinkedStep, MadeStep, Moved, UndoStep } from "./undo.js";
 
-type Deps = RecordDeps & { readonly logger: Logger };
+type Given = RecordDeps & { readonly logger: Logger };
+type Deps = Acting<Given>;
 
 /** Takes steps back, the last first. Doing it again changes nothing. */
-export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<void> {
+export async function takeBack(given: Given, steps: readonly UndoStep[]): Promise<void> {
   if (steps.length === 0) return;
+  const deps = actingForNobody(given);
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
   /** Records this request made that must stay, because something that can neither be moved back nor unlinked points to them. */

@@ -9,7 +9,7 @@ import { pathIn } from "../body/violations.js";
 import type { Stamp } from "../body/write-plan.js";
 import { parseId } from "../find-table.js";
 import { asGivenBack, type Written } from "../read/read-one.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { TableRequest } from "../request.js";
 import type { Versioned } from "../version.js";
 import { allOrNone } from "../whole/all-or-none.js";
@@ -48,7 +48,7 @@ export async function create(given: RecordDeps, request: CreateRequest): Promise
 }
 
 /** Creates records that bring no others along. */
-async function createFlat(deps: RecordDeps, rights: Rights, request: CreateRequest): Promise<Created> {
+async function createFlat(deps: ActingDeps, rights: Rights, request: CreateRequest): Promise<Created> {
   const { body, key } = request;
   const bound = await bindCreates(deps, rights, request);
   const { table, shape } = bound;
@@ -71,7 +71,7 @@ function isOneWrite({ bodies }: BoundCreates): boolean {
 
 /** Creates records and those that they bring along, all or none. */
 async function createWithNested(
-  deps: RecordDeps,
+  deps: ActingDeps,
   rights: Rights,
   { maker, table }: NestedWrite,
   { body, parameters, key }: CreateRequest,

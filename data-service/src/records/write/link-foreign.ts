@@ -18,11 +18,11 @@ import { isHolding, isWaiting, takesAlong } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
 import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
 import { movedField } from "../derived/counted-writes.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { groupedByBefore } from "../whole/moved.js";
 import type { LinkedStep, Moved, UndoLog } from "../whole/undo.js";
 
-type Deps = Pick<RecordDeps, "store" | "writes">;
+type Deps = Pick<ActingDeps, "store" | "writes">;
 
 /** Links of one set, to one record. */
 interface Linking {
@@ -363,7 +363,7 @@ export async function unlessTakenAlong(
 }
 
 /** A record whose link is required can't be let go of, only moved or deleted. @throws AppError VALIDATION_ERROR */
-export async function requireLettable(deps: RecordDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
+export async function requireLettable(deps: ActingDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
   const { relation, target } = set;
   const owning = owningRelation(set);
   if (owning?.required !== true) return;

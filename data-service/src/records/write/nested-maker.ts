@@ -5,6 +5,7 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Rights } from "../../permission/rights.js";
+import { underNote } from "../acting-for.js";
 import {
   alternativesFor,
   type BodyContext,
@@ -16,9 +17,9 @@ import {
 import { bindCreates, judgeCreates } from "../body/judge-creates.js";
 import { withoutLink } from "../body/write-plan.js";
 import { findTable } from "../find-table.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { prepareCreate } from "./run-create.js";
-import { bringsRecords, type NestedMaker } from "./write-nested.js";
+import { bringsRecords, type NestedChecker, type NestedMaker } from "./write-nested.js";
 
 /** A request whose bodies bring records along. */
 export interface NestedWrite {
@@ -28,7 +29,7 @@ export interface NestedWrite {
 
 /** @returns undefined where no body brings records along */
 export async function nestedWriteOf(
-  deps: RecordDeps,
+  deps: ActingDeps,
   rights: Rights,
   { table: tableName, body }: { readonly table: string; readonly body: Json },
 ): Promise<NestedWrite | undefined> {
@@ -36,11 +37,12 @@ export async function nestedWriteOf(
     const table = findTable(catalog, tableName, rights);
     const bodies = isArray(body) ? body : [body];
     if (!bringsRecords(bodies, table, catalog)) return undefined;
-    return { table, maker: nestedMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
+    return { table, maker: nestedMaker(underNote(deps), rights, catalog) };
   });
 }
 
-function nestedMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): NestedMaker {
+/** Checks such bodies, and writes nothing. */
+export function nestedChecker(deps: RecordDeps, rights: Rights, catalog: Catalog): NestedChecker {
   const contexts = new Map<Table, BodyContext>();
   const contextOf = (table: Table): BodyContext =>
     getOrMake(contexts, table, () =>
@@ -49,7 +51,6 @@ function nestedMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): Nested
   return {
     catalog,
     maxDepth: deps.limits.maxDepth,
-    mostAtOnce: MAX_BULK,
     mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
     mayNameBackLink(table, relation) {
       const { shape, ways } = contextOf(table);
@@ -63,6 +64,13 @@ function nestedMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): Nested
       requireCommonCreate(table);
       alternativesFor(context, body, broughtLinks);
     },
+  };
+}
+
+function nestedMaker(deps: ActingDeps, rights: Rights, catalog: Catalog): NestedMaker {
+  return {
+    ...nestedChecker(deps, rights, catalog),
+    mostAtOnce: MAX_BULK,
     async make(table, bodies, log, { pathOf, laterOf, broughtLinksOf }) {
       const bound = await bindCreates(deps, rights, {
         table: table.name,

@@ -13,7 +13,7 @@ import { alone, type PathOf } from "../body/violations.js";
 import { broughtId, type JudgedPlan } from "../body/write-plan.js";
 import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps } from "../record-deps.js";
 import type { MadeStep, UndoLog } from "../whole/undo.js";
 import { areStillThere, linkForeign, type MovedRecords, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
@@ -35,7 +35,7 @@ export type Create = (log: UndoLog) => Promise<Made>;
  * @returns a function that creates them, to be called once; nothing is written before
  */
 export async function prepareCreate(
-  deps: RecordDeps,
+  deps: ActingDeps,
   table: Table,
   plans: readonly JudgedPlan[],
   pathOf: PathOf = alone,
@@ -51,7 +51,7 @@ interface Prepared {
 }
 
 async function runCreate(
-  deps: RecordDeps,
+  deps: ActingDeps,
   table: Table,
   { plans, documents, pathOf }: Prepared,
   log: UndoLog,
@@ -84,7 +84,7 @@ type NewDocument = Document & { readonly _id: Stored };
 
 /** The records as they will be stored. */
 async function documentsOf(
-  deps: RecordDeps,
+  deps: ActingDeps,
   table: Table,
   plans: readonly JudgedPlan[],
 ): Promise<NewDocument[]> {
@@ -102,7 +102,7 @@ async function documentsOf(
 
 /** Inserts documents. How to take them back is noted before, if nobody else can have made records with their ids. */
 async function insertNoted(
-  deps: RecordDeps,
+  deps: ActingDeps,
   table: Table,
   plans: readonly JudgedPlan[],
   documents: readonly NewDocument[],
@@ -149,7 +149,7 @@ async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promi
 }
 
 /** The id of each new record: its own, if it brings one, or the one that it was judged with, else a new one. */
-async function idsFor(deps: RecordDeps, table: Table, plans: readonly JudgedPlan[]): Promise<Stored[]> {
+async function idsFor(deps: ActingDeps, table: Table, plans: readonly JudgedPlan[]): Promise<Stored[]> {
   const brought = plans.map(broughtId);
   const numbers = brought.filter((id) => typeof id === "number");
   // A number that is used already must not come out of the sequence later.

@@ -4,13 +4,14 @@ import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
+import { underNote } from "../acting-for.js";
 import { withUnseen } from "../body/former-links.js";
 import { requireLinked } from "../body/require-linked.js";
 import { type JudgedPlan, liesInRecord, writesNothing } from "../body/write-plan.js";
 import { hasGoneAlong } from "../delete/gone-along.js";
 import type { FieldChange, Guard } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps } from "../record-deps.js";
 import { atVersion } from "../version.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { ChangedStep, UndoLog } from "../whole/undo.js";
@@ -50,14 +51,14 @@ type OwnWrite =
  * @throws AppError 404
  */
 export async function runUpdate(
-  deps: RecordDeps,
+  deps: ActingDeps,
   change: RecordChange,
   log?: UndoLog,
 ): Promise<Changed | false> {
   const { table, id } = change;
   const hooks = deps.hooksOf(table);
   const plan = await hooks.withoutKnown(table, id, change.plan);
-  const run = (by: RecordDeps, each: UndoLog): Promise<Changed | false> =>
+  const run = (by: ActingDeps, each: UndoLog): Promise<Changed | false> =>
     hooks.changing(table, id, plan.own, (condition) => {
       const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
       return changeRecord(by, { ...change, plan, guard }, each);
@@ -70,16 +71,16 @@ export async function runUpdate(
 
 /** Links that lie in other records are writes of their own: a crash in between must not leave some of them. */
 function asWhole<Result>(
-  deps: RecordDeps,
+  deps: ActingDeps,
   { foreign }: JudgedPlan,
-  writes: (by: RecordDeps, log: UndoLog) => Promise<Result>,
+  writes: (by: ActingDeps, log: UndoLog) => Promise<Result>,
 ): Promise<Result> {
   const { unfinished } = deps;
   if (foreign.length === 0) return unfinished.orUndo((log) => writes(deps, log));
-  return unfinished.wholly((log) => writes({ ...deps, writes: deps.writesUnderNote }, log));
+  return unfinished.wholly((log) => writes(underNote(deps), log));
 }
 
-async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
+async function changeRecord(deps: ActingDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
   const { table, id, plan } = wanted;
   const { foreign } = plan;
   const change = await ownChange(deps, wanted);
@@ -110,7 +111,7 @@ interface OwnChange {
 
 /** What changes in the record itself; undefined where nothing is to be written at all. */
 async function ownChange(
-  deps: RecordDeps,
+  deps: ActingDeps,
   { table, id, plan: seen, extra }: RecordChange,
 ): Promise<OwnChange | undefined> {
   const { plan, condition } = await withUnseen(deps, table, id, seen);
@@ -130,7 +131,7 @@ async function ownChange(
  * @throws AppError 404 when the record is not there
  */
 async function writeOwn(
-  deps: RecordDeps,
+  deps: ActingDeps,
   wanted: RecordChange,
   change: OwnChange | undefined,
   log: UndoLog,
@@ -145,7 +146,7 @@ async function writeOwn(
 
 /** Writes the record. Notes before what it held, if this may have to be taken back with other writes. */
 async function writeNoted(
-  deps: RecordDeps,
+  deps: ActingDeps,
   { table, id, plan, guard, fields }: RecordChange,
   own: OwnChange,
   log: UndoLog,

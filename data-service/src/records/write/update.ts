@@ -8,6 +8,7 @@ import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
+import { underNote } from "../acting-for.js";
 import {
   alternativesFor,
   type BodyContext,
@@ -24,16 +25,16 @@ import type { OwnFields, Stamp } from "../body/write-plan.js";
 import { heldBy } from "../delete/leaving.js";
 import { findTable, idFrom, parseId } from "../find-table.js";
 import { shownFields } from "../read/read-one.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import type { UndoLog } from "../whole/undo.js";
 import { answerOf } from "./answer.js";
-import { nestedWriteOf } from "./nested-maker.js";
+import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
 import { runUpdate } from "./run-update.js";
 import type { StillMatching } from "./still-matching.js";
 import { isVisible, requireChangeable, requireVersion, untilUncontended } from "./write-guard.js";
-import { checkWithNested, makeForChange } from "./write-nested.js";
+import { bringsRecords, checkWithNested, makeForChange } from "./write-nested.js";
 import { writing } from "./writing.js";
 
 export interface UpdateRequest extends RecordRequest {
@@ -69,7 +70,7 @@ export async function update(given: RecordDeps, request: UpdateRequest): Promise
 }
 
 /** Changes a record with all that its body brings along. */
-async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
+async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
   const { body, parameters, expected, stillMatching } = request;
   const nested = await nestedWriteOf(deps, rights, request);
   if (nested === undefined || !isObject(body)) return updateOne(deps, rights, request);
@@ -88,16 +89,15 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
-  const noted = { ...deps, writes: deps.writesUnderNote };
   return deps.unfinished.wholly(async (log) => {
     const { change, broughtLinks } = await makeForChange(maker, table, body, id, log);
-    return updateOne(noted, rights, { ...request, body: change }, { log, links: broughtLinks });
+    return updateOne(underNote(deps), rights, { ...request, body: change }, { log, links: broughtLinks });
   });
 }
 
 /** @param brought of a request that has made other records for this change: its log, and the links to those */
 async function updateOne(
-  deps: RecordDeps,
+  deps: ActingDeps,
   rights: Rights,
   request: UpdateRequest,
   brought?: { readonly log: UndoLog; readonly links: BroughtLinks },
@@ -187,13 +187,15 @@ export async function checkUpdate(
   first: () => void,
 ): Promise<void> {
   const rights = await deps.rights(principal);
-  const nested = await nestedWriteOf(deps, rights, { table: tableName, body });
   await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
     requireOnlyLinks(body, table, catalog);
-    if (nested === undefined || !isObject(body)) alternativesFor(context, body);
-    else checkWithNested(nested.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
+    if (!isObject(body) || !bringsRecords([body], table, catalog)) alternativesFor(context, body);
+    else {
+      const checker = nestedChecker(deps, rights, catalog);
+      checkWithNested(checker, table, body, (flat, own) => void alternativesFor(context, flat, own));
+    }
   });
 }

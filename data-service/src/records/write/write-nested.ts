@@ -25,13 +25,11 @@ export interface Places {
   readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
-/** What records with nested ones are made with; ids are JSON. */
-export interface NestedMaker {
+/** What bodies with nested records are checked by. */
+export interface NestedChecker {
   readonly catalog: Catalog;
   /** How deep records may be nested. */
   readonly maxDepth: number;
-  /** How many bodies `make` takes. */
-  readonly mostAtOnce: number;
   /** Whether the caller may write a relation. One that they may not write is unknown, whatever stands inside it. */
   mayBring(table: Table, relation: Relation): boolean;
   /**
@@ -41,6 +39,12 @@ export interface NestedMaker {
   mayNameBackLink(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject, broughtLinks: BroughtLinks): void;
+}
+
+/** What records with nested ones are made with; ids are JSON. */
+export interface NestedMaker extends NestedChecker {
+  /** How many bodies `make` takes. */
+  readonly mostAtOnce: number;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
   make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
 }
@@ -57,7 +61,7 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
 export function checkWithNested(
-  maker: NestedMaker,
+  checker: NestedChecker,
   table: Table,
   body: JsonObject,
   checkOwn: (body: JsonObject, broughtLinks: BroughtLinks) => void,
@@ -71,19 +75,19 @@ export function checkWithNested(
     { prefix, depth }: { readonly prefix: string; readonly depth: number },
     check: (body: JsonObject, broughtLinks: BroughtLinks) => void,
   ): void => {
-    const nested = knownIn(body, of, maker);
+    const nested = knownIn(body, of, checker);
     violations.collect(prefix, () => check(withStandIns(body, nested), namesOf(nested)));
     for (const each of nested) {
       const path = prefix + each.path;
       count += 1;
       ofAll.count += 1;
       if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
-      if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
-      if (violations.collect(`${path}: `, () => requireKnownBackLink(maker, each)) === undefined) continue;
+      if (depth > checker.maxDepth || count > MOST) throw tooMuch(path, checker.maxDepth);
+      if (violations.collect(`${path}: `, () => requireKnownBackLink(checker, each)) === undefined) continue;
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       // The record around it has no id yet: a stand-in.
       visit(each.target, each.body, inside, (flat, brought) =>
-        maker.check(each.target, linked(flat, each, someId(of)), brought),
+        checker.check(each.target, linked(flat, each, someId(of)), brought),
       );
     }
   };
@@ -107,8 +111,8 @@ function tooManyInAll(): AppError {
   );
 }
 
-function knownIn(body: JsonObject, table: Table, maker: NestedMaker): readonly Nested[] {
-  return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
+function knownIn(body: JsonObject, table: Table, checker: NestedChecker): readonly Nested[] {
+  return nestedIn(body, table, checker.catalog).filter(({ relation }) => checker.mayBring(table, relation));
 }
 
 /** A body with made-up ids in the place of its nested records; for those that come later it only names the relation. */
@@ -142,9 +146,9 @@ function backLinkOf(nested: Nested): Relation | undefined {
  * refusal is the same.
  * @throws AppError VALIDATION_ERROR
  */
-function requireKnownBackLink(maker: NestedMaker, nested: Nested): true {
+function requireKnownBackLink(checker: NestedChecker, nested: Nested): true {
   const owning = backLinkOf(nested);
-  if (owning === undefined || maker.mayNameBackLink(nested.target, owning)) return true;
+  if (owning === undefined || checker.mayNameBackLink(nested.target, owning)) return true;
   throw new AppError("VALIDATION_ERROR", { message: ["you may not create records here"] });
 }
 

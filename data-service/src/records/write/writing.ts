@@ -2,7 +2,7 @@
 // and what the caller is told about a value that is taken.
 import type { Rights } from "../../permission/rights.js";
 import { actingFor } from "../acting-for.js";
-import type { RecordDeps } from "../record-deps.js";
+import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { TableCall } from "../request.js";
 import { tellingTaken } from "./tell-taken.js";
 
@@ -10,7 +10,7 @@ import { tellingTaken } from "./tell-taken.js";
 export async function writing<Result>(
   given: RecordDeps,
   { principal: first, caller }: Pick<TableCall, "principal" | "caller">,
-  act: (deps: RecordDeps, rights: Rights) => Promise<Result>,
+  act: (deps: ActingDeps, rights: Rights) => Promise<Result>,
 ): Promise<Result> {
   return given.gate.run(async () => {
     // It may have waited for the gate, and does so again each time that it begins anew.
