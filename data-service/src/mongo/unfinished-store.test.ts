@@ -1,7 +1,7 @@
 // Notes of requests that write more than once: what is left of one for a second look.
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
-import type { UndoStep } from "../records/whole/undo.js";
+import type { Step } from "../records/whole/steps.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { UnfinishedStore } from "./unfinished-store.js";
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 
-const linked = (list: boolean): UndoStep => ({
+const linked = (list: boolean): Step => ({
   kind: "linked",
   table: "posts",
   field: "tags",
@@ -25,7 +25,7 @@ const linked = (list: boolean): UndoStep => ({
 it("a note that is left says no more of links in lists, which others may have set since", async () => {
   const store = new UnfinishedStore(database.db, false);
   const id = new ObjectId();
-  const steps: UndoStep[] = [{ kind: "made", table: "tags", ids: [1] }, linked(true), linked(false)];
+  const steps: Step[] = [{ kind: "made", table: "tags", ids: [1] }, linked(true), linked(false)];
   await store.begin({ id, instance: "one", at: new Date(0), steps });
   expect(await store.leave({ id, instance: "one" }, new Date(120_000))).toBe(true);
   const [left] = await store.all();

@@ -3,7 +3,7 @@
 // (docs/decisions/017-whole-requests.md).
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
-import type { UndoStep } from "../records/whole/undo.js";
+import type { Step } from "../records/whole/steps.js";
 import { dropIndex } from "./drop-index.js";
 
 /** An index of earlier versions, which found the notes of a single request. */
@@ -16,14 +16,14 @@ export interface OnceOwner {
 }
 
 /** Writes that are not known to be complete. */
-export interface Unfinished {
+export interface Note {
   readonly id: ObjectId;
   /** The process that works on it. */
   readonly instance: string;
   readonly at: Date;
   /** The entry of this key says whether they are complete. */
   readonly once?: OnceOwner;
-  readonly steps: readonly UndoStep[];
+  readonly steps: readonly Step[];
   /** They were taken back once; what was still under way by then is to be looked for once more, after `at`. */
   readonly again?: boolean;
   /** They are complete, or taken back: only the note itself is left. */
@@ -68,7 +68,7 @@ interface Stamped {
   instance: string;
   at: Date;
 }
-type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[]; again?: boolean; done?: boolean };
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: Step[]; again?: boolean; done?: boolean };
 type DeleteDocument = Stamped & Omit<Delete, "id">;
 
 export class UnfinishedStore {
@@ -92,12 +92,12 @@ export class UnfinishedStore {
   }
 
   /** Notes the first step of a request. */
-  async begin({ id, ...rest }: Unfinished): Promise<void> {
+  async begin({ id, ...rest }: Note): Promise<void> {
     await this.#unfinished.insertOne({ _id: id, ...rest, steps: [...rest.steps] });
   }
 
   /** Notes a further step. @returns false when somebody has taken this process for dead */
-  async add({ id, instance }: Pick<Unfinished, "id" | "instance">, step: UndoStep): Promise<boolean> {
+  async add({ id, instance }: Pick<Note, "id" | "instance">, step: Step): Promise<boolean> {
     const { matchedCount } = await this.#unfinished.updateOne(
       { _id: id, instance },
       { $push: { steps: step } },
@@ -110,7 +110,7 @@ export class UnfinishedStore {
    * because the note stays.
    * @returns false when somebody has taken this process for dead
    */
-  async end({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<boolean> {
+  async end({ id, instance }: Pick<Note, "id" | "instance">): Promise<boolean> {
     const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, { $set: { done: true } });
     return matchedCount === 1;
   }
@@ -120,28 +120,28 @@ export class UnfinishedStore {
    * don't name who set them, so a second look would take those away as well that others have set in between.
    * @returns false when somebody has taken this process for dead
    */
-  async leave({ id, instance }: Pick<Unfinished, "id" | "instance">, at: Date): Promise<boolean> {
+  async leave({ id, instance }: Pick<Note, "id" | "instance">, at: Date): Promise<boolean> {
     const left = { $set: { at, again: true }, $pull: { steps: { kind: "linked" as const, list: true } } };
     const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, left);
     return matchedCount === 1;
   }
 
   /** Removes a note that has ended, or if something else says that the writes are complete. */
-  async forget({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<void> {
+  async forget({ id, instance }: Pick<Note, "id" | "instance">): Promise<void> {
     await this.#unfinished.deleteOne({ _id: id, instance });
   }
 
-  async all(): Promise<Unfinished[]> {
+  async all(): Promise<Note[]> {
     return (await this.#unfinished.find().sort({ _id: -1 }).toArray()).map(noteOf);
   }
 
   /** Of all requests with this Idempotency-Key, the last first. */
-  async ofOnce(key: string): Promise<Unfinished[]> {
+  async ofOnce(key: string): Promise<Note[]> {
     return (await this.#unfinished.find({ "once.key": key }).sort({ _id: -1 }).toArray()).map(noteOf);
   }
 
   /** Takes over what another process has left. @returns undefined when a third one was faster, or it has ended */
-  async take(left: Unfinished, instance: string, at: Date): Promise<Unfinished | undefined> {
+  async take(left: Note, instance: string, at: Date): Promise<Note | undefined> {
     const found = await this.#unfinished.findOneAndUpdate(
       { _id: left.id, instance: left.instance, at: left.at, done: { $ne: true } },
       { $set: { instance, at } },
@@ -228,6 +228,6 @@ function deleteOf({ _id, ...rest }: DeleteDocument): Delete {
 }
 
 /** Changes noted by an earlier version can't be told from other people's any more: such a record stays as it is. */
-function noteOf({ _id, steps, ...rest }: UnfinishedDocument): Unfinished {
+function noteOf({ _id, steps, ...rest }: UnfinishedDocument): Note {
   return { id: _id, ...rest, steps: steps.filter((step) => step.kind !== "changed" || "by" in step) };
 }

@@ -12,7 +12,7 @@ import { linksTo } from "../../query/lower/links.js";
 import { recordNotFound } from "../find-table.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
-import type { UndoLog } from "../whole/undo.js";
+import type { StepLog } from "../whole/steps.js";
 import { linkable } from "./await-leaving.js";
 import { type DeleteStep, isWaiting, type MayKnow, stepsOf } from "./delete-effects.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -48,7 +48,7 @@ export async function runRestore(
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.requireCaller();
-  return deps.unfinished.orUndo(async (log) => {
+  return deps.unfinished.orTakeBack(async (log) => {
     // A delete that began earlier and is not through has no claim to the record any more; one that begins after this has.
     if (!isDeleted) await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
     else if ((await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
@@ -82,7 +82,7 @@ async function bringBack(
   { table, ids }: DeleteStep,
   which: Document,
   isWhole: boolean,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<number> {
   const marks = [DELETED_FIELD, DELETION_FIELD];
   const own = named(table, { set: { [table.updatedAt.field]: deps.clock.now() }, unset: marks });

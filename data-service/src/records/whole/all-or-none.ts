@@ -4,7 +4,7 @@ import { underNote } from "../acting-for.js";
 import type { ActingDeps } from "../record-deps.js";
 import { type OnceKey, once } from "../write/once.js";
 import type { Create, Made } from "../write/run-create.js";
-import type { UndoLog } from "./undo.js";
+import type { StepLog } from "./steps.js";
 
 /**
  * Judges the records of one request, and says how they are made. As long as it fails, nothing has been written.
@@ -32,9 +32,9 @@ export async function allOrNone(
 ): Promise<MadeOnce> {
   const { unfinished } = deps;
   const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
-  if (key === undefined && !needsNote) return first(await unfinished.orUndo(await judge(deps)));
+  if (key === undefined && !needsNote) return first(await unfinished.orTakeBack(await judge(deps)));
   // The write that says that all of it is there waits for the disk, and for everything written before it.
-  const noted = async (log: UndoLog) => (await judge(underNote(deps)))(log);
+  const noted = async (log: StepLog) => (await judge(underNote(deps)))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));
   const { result: ids, isRepeat } = await once(deps.once, { ...key, table: table.id }, unfinished, (turn) =>
     unfinished.wholly(async (log) => (await noted(log)).ids, turn),

@@ -2,12 +2,12 @@
 import { tableById } from "../../catalog/catalog.js";
 import type { RecordDeps } from "../record-deps.js";
 import { NOTED_FIELD } from "./former-fields.js";
-import type { UndoStep } from "./undo.js";
+import type { Step } from "./steps.js";
 
 /** @returns false as well where that can't be told, as of links in other records */
 export async function areDone(
   { store, catalogs }: Pick<RecordDeps, "store" | "catalogs">,
-  steps: readonly UndoStep[],
+  steps: readonly Step[],
 ): Promise<boolean> {
   const catalog = await catalogs.get();
   for (const step of steps) {

@@ -12,8 +12,8 @@ import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
-import { AFTER_OTHERS, formerFields, undoProjectionOf } from "./former-fields.js";
-import type { ChangedStep, LinkedStep } from "./undo.js";
+import { AFTER_OTHERS, formerFields, formerProjectionOf } from "./former-fields.js";
+import type { ChangedStep, LinkedStep } from "./steps.js";
 
 /** How often to try with a record that others keep changing. */
 const ATTEMPTS = 100;
@@ -66,7 +66,7 @@ async function changeBackAsItIs(
   step: ChangedStep,
 ): Promise<Needed | false> {
   const { id } = step;
-  const which = [{ $match: { _id: id } }, { $project: undoProjectionOf(step) }];
+  const which = [{ $match: { _id: id } }, { $project: formerProjectionOf(step) }];
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
   if (now === undefined) return [];

@@ -13,9 +13,9 @@ import { RecordStore } from "../../mongo/record-store.js";
 import { markDeleted } from "../delete/kept.js";
 import { CountedWrites, type FieldChange } from "../derived/counted-writes.js";
 import { atVersion, versionOf } from "../version.js";
-import { changesOf, formerFields, undoProjectionOf } from "./former-fields.js";
+import { changesOf, formerFields, formerProjectionOf } from "./former-fields.js";
 import { named, noteFields } from "./note-fields.js";
-import type { ChangedStep } from "./undo.js";
+import type { ChangedStep } from "./steps.js";
 
 const catalog = buildCatalog(
   1,
@@ -111,7 +111,7 @@ describe("a change that is taken back", () => {
   async function takeBack(step: ChangedStep): Promise<void> {
     const [now] = await store.read(cats, [
       { $match: { _id: step.id } },
-      { $project: undoProjectionOf(step) },
+      { $project: formerProjectionOf(step) },
     ]);
     const back = now && formerFields(cats, step, now);
     if (now === undefined || back === undefined) return;

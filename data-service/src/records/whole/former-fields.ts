@@ -8,7 +8,7 @@ import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import { versionOf } from "../version.js";
-import type { ChangedStep } from "./undo.js";
+import type { ChangedStep } from "./steps.js";
 
 /** Names the last noted change of a record. */
 export const NOTED_FIELD = OWN_FIELDS.noted.name;
@@ -17,15 +17,15 @@ export const NOTED_FIELD = OWN_FIELDS.noted.name;
 export const AFTER_OTHERS = 1;
 
 /** What is to be read of a record, as a projection. @param fields those of the change */
-export function undoProjection(fields: readonly string[]): Document {
+export function formerProjection(fields: readonly string[]): Document {
   return Object.fromEntries(
     [VERSION_FIELD, MOVES_FIELD, DELETED_FIELD, ...fields].map((field) => [field, 1]),
   );
 }
 
 /** What is to be read of a record to take a change back, as a projection. */
-export function undoProjectionOf({ set, unset, links = {} }: ChangedStep): Document {
-  return undoProjection([...Object.keys(set), ...unset, ...Object.keys(links)]);
+export function formerProjectionOf({ set, unset, links = {} }: ChangedStep): Document {
+  return formerProjection([...Object.keys(set), ...unset, ...Object.keys(links)]);
 }
 
 /** How often requests have changed the record itself. */
@@ -43,7 +43,7 @@ export function movesOf(document: StoredRecord): number {
  * What a record gets back. Its fields, as long as no request has changed it since; moving its links, letting go of them and
  * deleting it don't count as one. A single link, as long as nobody else has moved it. Of a list, what was taken out is put in
  * again, and what was put in is taken out.
- * @param now the record, as far as `undoProjection` says
+ * @param now the record, as far as `formerProjection` says
  * @returns undefined where it gets nothing back
  */
 export function formerFields(table: Table, step: ChangedStep, now: StoredRecord): FieldChange | undefined {
@@ -65,7 +65,7 @@ export function formerFields(table: Table, step: ChangedStep, now: StoredRecord)
       entries.flatMap(([field, value]) => (value === undefined ? [] : [[field, value]])),
     ),
     unset: entries.flatMap(([field, value]) => (value === undefined ? [field] : [])),
-    // Two for the change and its undoing: to whoever changed the record before, it is as if neither had been made.
+    // Two for the change and its taking back: to whoever changed the record before, it is as if neither had been made.
     moves: isLast ? 2 : AFTER_OTHERS,
   };
 }

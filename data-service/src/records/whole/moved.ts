@@ -2,7 +2,7 @@
 import { EJSON } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
-import type { Moved } from "./undo.js";
+import type { Moved } from "./steps.js";
 
 /** Records whose links were the same. */
 export interface Alike extends Pick<Moved, "before" | "by"> {

@@ -7,8 +7,8 @@ import { asStored } from "../../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { versionOf } from "../version.js";
-import { changesOf, movesOf, NOTED_FIELD, undoProjection } from "./former-fields.js";
-import type { ChangedStep, UndoLog } from "./undo.js";
+import { changesOf, formerProjection, movesOf, NOTED_FIELD } from "./former-fields.js";
+import type { ChangedStep, StepLog } from "./steps.js";
 
 /** A change as it is to be written: with a name by which the record says whose it is. */
 export interface NotedChange {
@@ -41,14 +41,14 @@ export async function noteFields(
   table: Table,
   id: Stored,
   { change, by }: NotedChange,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<Note | undefined> {
   const { set, unset } = change;
   const at = set[table.updatedAt.field];
   if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
   const fields = [...Object.keys(set), ...unset];
   const links = fields.includes(DELETED_FIELD) ? ownLinkFields(table) : [];
-  const read = undoProjection([...fields, ...links]);
+  const read = formerProjection([...fields, ...links]);
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
   const had = fields.filter((field) => before[field] !== undefined);

@@ -5,8 +5,8 @@ import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { TableDefinition } from "../../catalog/definition.js";
 import { bareRelation, bareTable } from "../../catalog/definition-fixture.js";
 import { freeTables } from "./repair-unfinished.js";
+import type { Step } from "./steps.js";
 import { tablesTakenBackIn } from "./take-back.js";
-import type { UndoStep } from "./undo.js";
 
 const table = (name: string, linksTo: readonly string[] = []): TableDefinition =>
   bareTable(name, {
@@ -16,8 +16,8 @@ const table = (name: string, linksTo: readonly string[] = []): TableDefinition =
   });
 
 const TABLES = [table("shelves"), table("books", ["shelves"]), table("letters")];
-const made = (name: string): UndoStep => ({ kind: "made", table: name, ids: [1] });
-const changed = (name: string): UndoStep => ({
+const made = (name: string): Step => ({ kind: "made", table: name, ids: [1] });
+const changed = (name: string): Step => ({
   kind: "changed",
   table: name,
   id: 1,
@@ -31,7 +31,7 @@ const changed = (name: string): UndoStep => ({
 });
 
 /** Which of the notes may be worked off, the latest first. */
-function workedOff(changing: readonly string[], ...notes: readonly UndoStep[]): boolean[] {
+function workedOff(changing: readonly string[], ...notes: readonly Step[]): boolean[] {
   const catalog = buildCatalog(1, TABLES, [], changing);
   const isFree = freeTables(catalog);
   return notes.map((step) => isFree(tablesTakenBackIn(catalog, [step])));

@@ -1,4 +1,4 @@
-// Undoes what dead processes have written only in part, and completes their deletes. Every process does this when it starts,
+// Takes back what dead processes have written only in part, and completes their deletes. Every process does this when it starts,
 // and for others while it runs.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
@@ -39,13 +39,13 @@ export async function repairUnfinished(
   await deps.gate.run(async () => {
     const catalog = await deps.catalogs.refresh();
     const isFree = freeTables(catalog);
-    const undone = await unfinished.repair(
+    const takenBack = await unfinished.repair(
       async ({ steps, ...note }) =>
         (await isLeft(note)) &&
         !(await stepsAreKept(deps, catalog, steps)) &&
         isFree(tablesTakenBackIn(catalog, steps)),
     );
-    if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
+    if (takenBack > 0) logger.info({ takenBack }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.openDeletes()) {
     if (deletes.underWay.has(left.group) || !(await isLeft(left))) continue;

@@ -1,4 +1,4 @@
-// Undoes what a request has written, step by step. What others have changed since stays as they left it, and what they have
+// Takes back what a request has written, step by step. What others have changed since stays as they left it, and what they have
 // taken meanwhile (a unique value, a link that only one record may have) stays theirs.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
@@ -34,13 +34,13 @@ import { linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { groupedByBefore } from "./moved.js";
-import type { LinkedStep, MadeStep, Moved, UndoStep } from "./undo.js";
+import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 
 type Given = RecordDeps & { readonly logger: Logger };
 type Deps = Acting<Given>;
 
 /** Takes steps back, the last first. Doing it again changes nothing. */
-export async function takeBack(given: Given, steps: readonly UndoStep[]): Promise<void> {
+export async function takeBack(given: Given, steps: readonly Step[]): Promise<void> {
   if (steps.length === 0) return;
   const deps = actingForNobody(given);
   // What links to the records must be known in full.
@@ -98,7 +98,7 @@ function without(needed: readonly LinkedStep["to"][], table: Table, step: MadeSt
 }
 
 /** The tables whose documents that may change. */
-export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]): ReadonlySet<Table> {
+export function tablesTakenBackIn(catalog: Catalog, steps: readonly Step[]): ReadonlySet<Table> {
   const tables = steps.flatMap(({ kind, table: id }) => {
     const table = tableById(catalog, id);
     if (table === undefined) return [];
@@ -110,8 +110,8 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]):
   return new Set(tables);
 }
 
-/** The earlier steps are undone even if this one can't be. @throws every error that is not a conflict with others */
-function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
+/** The earlier steps are taken back even if this one can't be. @throws every error that is not a conflict with others */
+function requireTaken({ logger }: Deps, { name }: Table, { kind }: Step, error: unknown): void {
   if (!isConflict(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }

@@ -4,11 +4,11 @@ import { AppError } from "@portico/shared/app-error";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import { away as databaseAway } from "../../mongo/driver-errors.js";
-import type { Unfinished as Note } from "../../mongo/unfinished-store.js";
-import type { UndoStep } from "./undo.js";
+import type { Note } from "../../mongo/unfinished-store.js";
+import type { Step } from "./steps.js";
 import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
 
-const step = (table: string): UndoStep => ({ kind: "made", table, ids: [1] });
+const step = (table: string): Step => ({ kind: "made", table, ids: [1] });
 const refusal = new AppError("CONFLICT", "no c");
 const unanswered = databaseAway(new Error("the connection is closed"));
 
@@ -90,7 +90,7 @@ function world({ alone = false } = {}) {
   return { kept, back, freed, loggers, lost, away, there, later, unfinished };
 }
 
-describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
+describe.each(["orTakeBack", "wholly"] as const)("%s", (how) => {
   it("takes nothing back when all goes well, and keeps no note", async () => {
     const { kept, back, unfinished } = world();
     const result = await unfinished("one")[how](async (log) => {
@@ -119,7 +119,7 @@ describe("a write that was not answered", () => {
   ])("%s", async (_what, areDone, details) => {
     const { back, there, unfinished } = world();
     there.areDone = areDone;
-    const failing = unfinished("one").orUndo(async (log) => {
+    const failing = unfinished("one").orTakeBack(async (log) => {
       await log.note(step("a"));
       throw unanswered;
     });
@@ -145,7 +145,7 @@ describe("a write that was not answered", () => {
 describe("a request with a logger of its own", () => {
   const logger = makeLogger("request", "silent");
 
-  it.each(["orUndo", "wholly"] as const)("has it told what its taking back meets: %s", async (how) => {
+  it.each(["orTakeBack", "wholly"] as const)("has it told what its taking back meets: %s", async (how) => {
     const { loggers, unfinished } = world();
     const failing = unfinished("one")
       .loggingTo(logger)
@@ -160,11 +160,11 @@ describe("a request with a logger of its own", () => {
   it("is one that its process still works on", async () => {
     const { unfinished } = world();
     const one = unfinished("one");
-    const undone = await one.loggingTo(logger).wholly(async (log) => {
+    const takenBack = await one.loggingTo(logger).wholly(async (log) => {
       await log.note(step("a"));
       return one.repair(async () => true);
     });
-    expect(undone).toBe(0);
+    expect(takenBack).toBe(0);
   });
 });
 

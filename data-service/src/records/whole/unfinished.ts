@@ -6,12 +6,12 @@ import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
-import type { Unfinished as Note, OnceOwner, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import type { Note, OnceOwner, UnfinishedStore } from "../../mongo/unfinished-store.js";
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
+import { recordsIn, type Step, type StepLog } from "./steps.js";
 import { mayStillBeDone, throwUnanswered, uncertain } from "./uncertain.js";
-import { recordsIn, type UndoLog, type UndoStep } from "./undo.js";
 
 export interface UnfinishedDeps {
   readonly notes: Pick<
@@ -24,11 +24,11 @@ export interface UnfinishedDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Takes steps back, the last first. */
-  readonly takeBack: (steps: readonly UndoStep[], logger: Logger) => Promise<void>;
+  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<void>;
   /** Is all there that the steps speak of? */
-  readonly areDone: (steps: readonly UndoStep[]) => Promise<boolean>;
+  readonly areDone: (steps: readonly Step[]) => Promise<boolean>;
   /** Is all of it in deleted tables that may come back? */
-  readonly areKept: (steps: readonly UndoStep[]) => Promise<boolean>;
+  readonly areKept: (steps: readonly Step[]) => Promise<boolean>;
   /** No other process uses the database, so nothing of a dead one can still be done. */
   readonly alone: boolean;
 }
@@ -61,8 +61,8 @@ export class Unfinished {
    * Runs writes that are atomic by themselves or idempotent; when one fails, all are taken back.
    * @throws AppError 503 `uncertain` where nobody knows whether one was done, or they can't be taken back
    */
-  async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
-    const steps: UndoStep[] = [];
+  async orTakeBack<Result>(writes: (log: StepLog) => Promise<Result>): Promise<Result> {
+    const steps: Step[] = [];
     try {
       return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
@@ -75,7 +75,7 @@ export class Unfinished {
   }
 
   /** @returns whether it is known that nothing more of it can come */
-  async #takenBack(steps: readonly UndoStep[], error: unknown): Promise<boolean> {
+  async #takenBack(steps: readonly Step[], error: unknown): Promise<boolean> {
     const { areDone } = this.#deps;
     const isKnown = !mayStillBeDone(error) || (steps.length > 0 && (await areDone(steps).catch(() => false)));
     await this.#takeBack(steps);
@@ -86,24 +86,24 @@ export class Unfinished {
    * Runs writes so that in the end all of them are there or none, even if this process dies in between.
    * @param turn of a request with an Idempotency-Key
    */
-  async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
+  async wholly<Result>(writes: (log: StepLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
     const note = this.#newNote(turn);
     return this.#underWay.while(note.id, () => this.#noted(note, writes, turn));
   }
 
   async #noted<Result>(
     note: Omit<Note, "steps">,
-    writes: (log: UndoLog) => Promise<Result>,
+    writes: (log: StepLog) => Promise<Result>,
     turn?: Turn<Result>,
   ): Promise<Result> {
     const { notes } = this.#deps;
-    const steps: UndoStep[] = [];
-    const undo = (isOver = true): Promise<boolean> =>
-      this.#undo(note, steps, isOver).catch((cause: unknown) => {
-        throw undoneLater(cause, turn !== undefined);
+    const steps: Step[] = [];
+    const takeBack = (isOver = true): Promise<boolean> =>
+      this.#takeBackNoted(note, steps, isOver).catch((cause: unknown) => {
+        throw takenBackLater(cause, turn !== undefined);
       });
     let isNoted = false;
-    const log: UndoLog = {
+    const log: StepLog = {
       note: async (step) => {
         steps.push(step);
         if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
@@ -115,13 +115,13 @@ export class Unfinished {
     };
     const result = await writes(log).catch(async (error: unknown) => {
       // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
-      throw isNoted && !(await undo(!mayStillBeDone(error))) ? tookTooLong() : error;
+      throw isNoted && !(await takeBack(!mayStillBeDone(error))) ? tookTooLong() : error;
     });
     // Without steps nothing was written, whatever was noted before. If this fails, this process can't tell whether the request
     // is whole: the note tells whoever looks.
     const isOurs = await (turn?.finish(result) ?? (steps.length === 0 || this.#ended(note)));
     if (!isOurs) {
-      if (isNoted) await undo();
+      if (isNoted) await takeBack();
       throw tookTooLong();
     }
     if (isNoted) this.#forget(note);
@@ -129,10 +129,10 @@ export class Unfinished {
   }
 
   /**
-   * Undoes what requests with this key have left behind, the last first, for the one that continues them. What is whole stays,
+   * Takes back what requests with this key have left behind, the last first, for the one that continues them. What is whole stays,
    * and what is in deleted tables waits for these.
    */
-  async undoOf(key: string): Promise<void> {
+  async takeBackOf(key: string): Promise<void> {
     for (const left of await this.#deps.notes.ofOnce(key))
       if (!(await this.#deps.areKept(left.steps))) await this.#takeOver(left);
   }
@@ -150,17 +150,17 @@ export class Unfinished {
    * @returns how many requests were taken back
    */
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
-    let undone = 0;
+    let takenBack = 0;
     for (const left of await this.#deps.notes.all()) {
       if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
-      const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
+      const isTakenBack = this.#takeOverIf(left, isDead).catch((err: unknown) => {
         // One that can't be taken back now must not keep the others waiting; the next repair tries again.
         this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
         return false;
       });
-      if (await isUndone) undone += 1;
+      if (await isTakenBack) takenBack += 1;
     }
-    return undone;
+    return takenBack;
   }
 
   #newNote(turn: { readonly once: Note["once"] } | undefined): Omit<Note, "steps"> {
@@ -169,7 +169,7 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  #takeBack(steps: readonly UndoStep[]): Promise<void> {
+  #takeBack(steps: readonly Step[]): Promise<void> {
     return this.#deps.takeBack(steps, this.#deps.logger);
   }
 
@@ -177,7 +177,7 @@ export class Unfinished {
    * @param isOver none of it can still be done; else the note stays for a second look
    * @returns false when somebody has taken this process for dead, and took it back as well
    */
-  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[], isOver: boolean): Promise<boolean> {
+  async #takeBackNoted(note: Omit<Note, "steps">, steps: readonly Step[], isOver: boolean): Promise<boolean> {
     const { notes, clock } = this.#deps;
     await this.#takeBack(steps);
     if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + WRITTEN_WITHIN_MS));
@@ -247,7 +247,7 @@ export class Unfinished {
       { note: note.id, records: recordsIn(note.steps) },
       "taking back what an interrupted request has written",
     );
-    await this.#undo(note, note.steps, this.#isLastLook(left));
+    await this.#takeBackNoted(note, note.steps, this.#isLastLook(left));
     if (note.once !== undefined) await this.#free(note.once.key);
     return true;
   }
@@ -279,7 +279,7 @@ export class Unfinished {
   }
 }
 
-function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
+function dropFrom(steps: Step[]): StepLog["drop"] {
   return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
 }
 
@@ -287,7 +287,7 @@ function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
  * The note stays, and whoever finds it takes back the rest.
  * @param hasKey whether it has an Idempotency-Key: then the same request does so when it is sent again
  */
-function undoneLater(cause: unknown, hasKey: boolean): AppError {
+function takenBackLater(cause: unknown, hasKey: boolean): AppError {
   const [when, seconds] = hasKey
     ? ["when it is sent again", 2]
     : ["within a minute or two; send it again after that", 120];

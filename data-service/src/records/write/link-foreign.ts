@@ -20,7 +20,7 @@ import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
 import { movedField } from "../derived/counted-writes.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { groupedByBefore } from "../whole/moved.js";
-import type { LinkedStep, Moved, UndoLog } from "../whole/undo.js";
+import type { LinkedStep, Moved, StepLog } from "../whole/steps.js";
 
 type Deps = Pick<ActingDeps, "store" | "writes">;
 
@@ -28,7 +28,7 @@ type Deps = Pick<ActingDeps, "store" | "writes">;
 interface Linking {
   readonly to: LinkedStep["to"];
   readonly set: JudgedLinks;
-  readonly log: UndoLog;
+  readonly log: StepLog;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function linkForeign(
   table: Table,
   id: Stored | undefined,
   sets: readonly JudgedLinks[],
-  log: UndoLog,
+  log: StepLog,
 ): Promise<readonly MovedRecords[]> {
   if (id === undefined) return [];
   const moved: MovedRecords[] = [];

@@ -89,7 +89,7 @@ export interface Turn<Result> {
 /** What requests have left behind that died half-way (see unfinished). */
 export interface LeftBehind {
   /** Takes it back, of all requests with this key. */
-  undoOf(key: string): Promise<void>;
+  takeBackOf(key: string): Promise<void>;
   /** Forgets what this one has left, if its entry says that it is whole. */
   forgetWhole(request: OnceOwner): Promise<void>;
 }
@@ -144,7 +144,7 @@ export async function once(
   const { entry, isTakenOver } = await begin(deps, key, owner, left);
   if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
   try {
-    if (isTakenOver) await left.undoOf(key.id);
+    if (isTakenOver) await left.takeBackOf(key.id);
     const result = await run({
       once: { key: key.id, owner },
       finish: (ids) => store.change(key.id, owner, { ids, done: true }),

@@ -14,7 +14,7 @@ import { broughtId, type JudgedPlan } from "../body/write-plan.js";
 import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
 import type { ActingDeps } from "../record-deps.js";
-import type { MadeStep, UndoLog } from "../whole/undo.js";
+import type { MadeStep, StepLog } from "../whole/steps.js";
 import { areStillThere, linkForeign, type MovedRecords, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 
@@ -26,7 +26,7 @@ export interface Made {
 }
 
 /** Creates records. @param log where it is noted how they are taken back */
-export type Create = (log: UndoLog) => Promise<Made>;
+export type Create = (log: StepLog) => Promise<Made>;
 
 /**
  * Prepares records to be created.
@@ -54,7 +54,7 @@ async function runCreate(
   deps: ActingDeps,
   table: Table,
   { plans, documents, pathOf }: Prepared,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await deps.requireCaller();
@@ -106,7 +106,7 @@ async function insertNoted(
   table: Table,
   plans: readonly JudgedPlan[],
   documents: readonly NewDocument[],
-  log: UndoLog,
+  log: StepLog,
 ): Promise<void> {
   const ids = documents.map(({ _id }) => _id);
   const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
@@ -136,14 +136,14 @@ function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<M
  * Other programs may give out numbers as well: an id that was refused as a duplicate may belong to another record, which
  * must not be taken back. After anything but a refusal, nobody knows how far the insert came, and the note stays.
  */
-async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+async function noteOurs(log: StepLog, made: MadeStep, error: unknown): Promise<void> {
   if (!isClientError(error)) return;
   log.drop(made);
   await noteInserted(log, made, error);
 }
 
 /** Notes only those that were inserted before one was refused. */
-async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+async function noteInserted(log: StepLog, made: MadeStep, error: unknown): Promise<void> {
   const ids = made.ids.slice(0, insertedBefore(error));
   if (ids.length > 0) await log.note({ ...made, ids });
 }

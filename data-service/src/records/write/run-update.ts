@@ -14,7 +14,7 @@ import { recordNotFound } from "../find-table.js";
 import type { ActingDeps } from "../record-deps.js";
 import { atVersion } from "../version.js";
 import { named, noteFields } from "../whole/note-fields.js";
-import type { ChangedStep, UndoLog } from "../whole/undo.js";
+import type { ChangedStep, StepLog } from "../whole/steps.js";
 import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 
@@ -53,12 +53,12 @@ type OwnWrite =
 export async function runUpdate(
   deps: ActingDeps,
   change: RecordChange,
-  log?: UndoLog,
+  log?: StepLog,
 ): Promise<Changed | false> {
   const { table, id } = change;
   const hooks = deps.hooksOf(table);
   const plan = await hooks.withoutKnown(table, id, change.plan);
-  const run = (by: ActingDeps, each: UndoLog): Promise<Changed | false> =>
+  const run = (by: ActingDeps, each: StepLog): Promise<Changed | false> =>
     hooks.changing(table, id, plan.own, (condition) => {
       const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
       return changeRecord(by, { ...change, plan, guard }, each);
@@ -73,14 +73,14 @@ export async function runUpdate(
 function asWhole<Result>(
   deps: ActingDeps,
   { foreign }: JudgedPlan,
-  writes: (by: ActingDeps, log: UndoLog) => Promise<Result>,
+  writes: (by: ActingDeps, log: StepLog) => Promise<Result>,
 ): Promise<Result> {
   const { unfinished } = deps;
-  if (foreign.length === 0) return unfinished.orUndo((log) => writes(deps, log));
+  if (foreign.length === 0) return unfinished.orTakeBack((log) => writes(deps, log));
   return unfinished.wholly((log) => writes(underNote(deps), log));
 }
 
-async function changeRecord(deps: ActingDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
+async function changeRecord(deps: ActingDeps, wanted: RecordChange, log: StepLog): Promise<Changed | false> {
   const { table, id, plan } = wanted;
   const { foreign } = plan;
   const change = await ownChange(deps, wanted);
@@ -134,7 +134,7 @@ async function writeOwn(
   deps: ActingDeps,
   wanted: RecordChange,
   change: OwnChange | undefined,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<OwnWrite> {
   const { table, id } = wanted;
   const done: OwnWrite =
@@ -149,7 +149,7 @@ async function writeNoted(
   deps: ActingDeps,
   { table, id, plan, guard, fields }: RecordChange,
   own: OwnChange,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<OwnWrite> {
   const write = async (change: FieldChange, atNoted: Document): Promise<OwnWrite> => {
     const condition = allOf([guard.condition, own.condition, atNoted]);
@@ -167,7 +167,7 @@ async function writeNoted(
 
 /** A change that is refused was not made, so that there is nothing to take back. */
 async function whileNoted(
-  log: UndoLog,
+  log: StepLog,
   step: ChangedStep | undefined,
   write: () => Promise<OwnWrite>,
 ): Promise<OwnWrite> {

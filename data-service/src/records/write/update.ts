@@ -28,7 +28,7 @@ import { shownFields } from "../read/read-one.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
-import type { UndoLog } from "../whole/undo.js";
+import type { StepLog } from "../whole/steps.js";
 import { answerOf } from "./answer.js";
 import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
 import { runUpdate } from "./run-update.js";
@@ -100,7 +100,7 @@ async function updateOne(
   deps: ActingDeps,
   rights: Rights,
   request: UpdateRequest,
-  brought?: { readonly log: UndoLog; readonly links: BroughtLinks },
+  brought?: { readonly log: StepLog; readonly links: BroughtLinks },
 ): Promise<UpdatedRecord> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);

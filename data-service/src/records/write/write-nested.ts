@@ -8,7 +8,7 @@ import { piecesOf } from "../../pieces.js";
 import type { BroughtLinks } from "../body/bind-body.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
 import { type PathOf, Violations } from "../body/violations.js";
-import type { UndoLog } from "../whole/undo.js";
+import type { StepLog } from "../whole/steps.js";
 
 /** The most nested records of one body. */
 const MOST = 1_000;
@@ -46,7 +46,7 @@ export interface NestedMaker extends NestedChecker {
   /** How many bodies `make` takes. */
   readonly mostAtOnce: number;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
-  make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
+  make(table: Table, bodies: readonly JsonObject[], log: StepLog, places: Places): Promise<readonly Json[]>;
 }
 
 /** True when some record brings others along. */
@@ -191,7 +191,7 @@ export async function makeWithNested(
   maker: NestedMaker,
   table: Table,
   bodies: readonly JsonObject[],
-  log: UndoLog,
+  log: StepLog,
   places: Places,
 ): Promise<readonly Json[]> {
   const records = bodies.map((body, at) => {
@@ -216,7 +216,7 @@ export async function makeWithNested(
 async function makeNested(
   maker: NestedMaker,
   all: readonly Placed[],
-  log: UndoLog,
+  log: StepLog,
 ): Promise<ReadonlyMap<Nested, Json>> {
   const ids = new Map<Nested, Json>();
   for (const target of new Set(all.map((each) => each.target))) {
@@ -253,7 +253,7 @@ export async function makeForChange(
   table: Table,
   body: JsonObject,
   id: Json,
-  log: UndoLog,
+  log: StepLog,
 ): Promise<{ readonly change: JsonObject; readonly broughtLinks: BroughtLinks }> {
   const nested = placed(knownIn(body, table, maker), "");
   // A one-to-one link can only be set once the former one is let go of, which the change itself does; a required one never

@@ -60,11 +60,11 @@ export interface Moved {
   readonly by: ObjectId | null;
 }
 
-export type UndoStep = MadeStep | ChangedStep | LinkedStep;
+export type Step = MadeStep | ChangedStep | LinkedStep;
 
 /** How many records steps are about. */
-export function recordsIn(steps: readonly UndoStep[]): number {
-  const count = (step: UndoStep): number => {
+export function recordsIn(steps: readonly Step[]): number {
+  const count = (step: Step): number => {
     if (step.kind === "made") return step.ids.length;
     return step.kind === "linked" ? step.gained.length + step.lost.length : 1;
   };
@@ -72,8 +72,8 @@ export function recordsIn(steps: readonly UndoStep[]): number {
 }
 
 /** Where a request notes what it is about to do. To be awaited before doing it. */
-export interface UndoLog {
-  note(step: UndoStep): Promise<void>;
+export interface StepLog {
+  note(step: Step): Promise<void>;
   /** Takes out a step that is known not to have been done. */
-  drop(step: UndoStep): void;
+  drop(step: Step): void;
 }
