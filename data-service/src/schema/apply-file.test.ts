@@ -4,6 +4,7 @@ import { type Db, ObjectId } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rule } from "../permission/rule.js";
+import { compareTables, makeTables } from "./apply-file.js";
 import { applyFile, compareFile } from "./apply-tables-fixture.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { makeInstance } from "./instance-fixture.js";
@@ -34,23 +35,50 @@ describe("a schema file that two instances apply at the same moment", () => {
     await db.collection("posts").insertMany([{ title: "a" }, { title: "b" }, { title: "c" }]);
     const file = fileOf({ name: "posts", columns: [title, status, { name: "note", type: "text" }] });
     /** The first one is done in the moment in which the other, who has compared the file, takes the lock. */
-    let isFirst = true;
+    let first: object | undefined;
     const take: typeof other.changeLock.take = async (holder) => {
-      if (isFirst) {
-        isFirst = false;
-        await applyFile(one, file);
-      }
+      first ??= await applyFile(one, file);
       return other.changeLock.take(holder);
     };
     const late = { ...other, changeLock: { ...other.changeLock, take } };
-    await applyFile(late, file);
-    expect(isFirst).toBe(false);
+    expect(await applyFile(late, file)).toEqual([]);
+    expect(first).toMatchObject([
+      { name: "posts", changes: ["column.add columns.status", "column.add columns.note"] },
+    ]);
     const [definition] = await one.catalogStore.load();
     // Made twice, the columns would lie in other fields than at first.
     expect(Object.values(definition?.storage.fields ?? {})).toEqual(["title", "status", "note"]);
     expect(await db.collection("posts").countDocuments({ status: "new" })).toBe(3);
     expect(await db.collection("_changes").countDocuments()).toBe(2);
   });
+});
+
+describe("two schema files that two instances apply at the same moment", () => {
+  const title = { name: "title", type: "string" };
+  const size = { name: "size", type: "int" };
+
+  it.each([
+    ["nothing else", {}],
+    ["something else", { description: "changed" }],
+  ])(
+    "the later one, which changes %s, removes nothing that the other has just added",
+    async (_what, more) => {
+      const [one, other] = [makeInstance(database), makeInstance(database)];
+      await applyFile(one, fileOf({ name: "posts", columns: [title] }));
+      const file = fileOf({ name: "posts", columns: [title], ...more });
+      const compared = await compareTables(one, file);
+      await applyFile(other, fileOf({ name: "posts", columns: [title, size] }));
+      await expect(makeTables(one, file, compared, true)).rejects.toMatchObject({
+        code: "CONFLICT",
+        message: expect.stringContaining("column.remove columns.size"),
+      });
+      const [posts] = await one.catalogStore.load();
+      expect(posts?.columns.map(({ name }) => name)).toEqual(["title", "size"]);
+      expect(await compareFile(one, file)).toMatchObject([
+        { changes: expect.arrayContaining(["column.remove columns.size"]) },
+      ]);
+    },
+  );
 });
 
 describe("a schema file with a new table, while another table is being changed", () => {

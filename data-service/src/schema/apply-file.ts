@@ -4,7 +4,7 @@ import { isObject, type Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { type Catalog, ID_TYPES } from "../catalog/catalog.js";
-import type { Step } from "../catalog/changes.js";
+import { removesMember, type Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { looksRenamed } from "../catalog/risks.js";
 import { changeBody, type FileTable, matchTable, namesOfIds, unknownIds } from "../catalog/schema-file.js";
@@ -301,7 +301,8 @@ export function isStopped(differences: readonly FileDifference[], confirmed: boo
  * Makes what a comparison found, in which nothing stops it; doing it again changes nothing. New tables are first made without
  * members, so that relations can lead anywhere.
  * @param confirmed also makes changes that lose data
- * @returns what was done
+ * @returns what was done here: other instances may be applying the same file
+ * @throws AppError 409 if the file would remove by now what it has not found before
  */
 export async function makeTables(
   deps: ChangeDeps & SchemaDeps,
@@ -309,16 +310,33 @@ export async function makeTables(
   { differences, order }: Comparison,
   confirmed: boolean,
 ): Promise<FileDifference[]> {
-  for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
-  for (const table of tables) await ensureThere(deps, tables, table);
-  for (const table of order)
-    await changeToFile(deps, tables, table, { confirmed, patienceMs: CHANGE_PATIENCE_MS });
-  return differences.map((each) => ({ ...each, problems: [] }));
+  const done = new Map<string, string[]>(tables.map(({ name }) => [name, []]));
+  const note = (name: string, steps: readonly string[]) => done.get(name)?.push(...steps);
+  for (const each of renamesIn(tables, await deps.catalogStore.load()))
+    if (await rename(deps, each)) note(each.name, [RENAMED]);
+  for (const table of tables) if (await ensureThere(deps, tables, table)) note(table.name, [CREATED]);
+  for (const table of order) {
+    const foreseen = differences.find(({ name }) => name === table.name)?.changes ?? [];
+    const how = { confirmed, patienceMs: CHANGE_PATIENCE_MS, foreseen };
+    const steps = await changeToFile(deps, tables, table, how);
+    // That a table was created says it all.
+    if (done.get(table.name)?.includes(CREATED) !== true) note(table.name, steps);
+  }
+  const of = ([name, changes]: [string, string[]]): FileDifference[] =>
+    changes.length === 0 ? [] : [{ name, changes, problems: [], confirmable: false, looksRenamed: false }];
+  return [...done].flatMap(of);
 }
 
-async function rename(deps: ChangeDeps, { id, name }: Rename): Promise<void> {
-  const planner: Planner = (definitions) => planChange(deps, definitions, id, { name });
+/** @returns whether it was done here */
+async function rename(deps: ChangeDeps, { id, name }: Rename): Promise<boolean> {
+  let isDone = false;
+  const planner: Planner = (definitions) => {
+    const plan = planChange(deps, definitions, id, { name });
+    isDone = plan.steps.length > 0;
+    return plan;
+  };
   await (await startChange(deps, planner, undefined, CHANGE_PATIENCE_MS)).done;
+  return isDone;
 }
 
 /** @throws AppError 409 */
@@ -341,24 +359,28 @@ function matchedIn(
   return existing;
 }
 
-/** Another instance may be applying the same file: a table that it is making is waited for. */
+/**
+ * Another instance may be applying the same file: a table that it is making is waited for.
+ * @returns whether it was made here
+ */
 async function ensureThere(
   deps: ChangeDeps & SchemaDeps,
   tables: readonly FileTable[],
   table: FileTable,
-): Promise<void> {
+): Promise<boolean> {
   const isMissing = async () => matchTable(table, tables, await deps.catalogStore.load()) === undefined;
   // Before the name is reserved: an old reservation looks like one that was left behind.
   if (await isMissing()) await unlocked(deps, CHANGE_PATIENCE_MS);
   let refusal: AppError | undefined;
-  const makeMissing = async (): Promise<boolean> => {
-    refusal = (await isMissing()) ? await createBare(deps, table) : undefined;
-    return refusal === undefined;
+  const makeMissing = async (): Promise<"made" | "found" | false> => {
+    if (!(await isMissing())) return "found";
+    refusal = await createBare(deps, table);
+    return refusal === undefined ? "made" : false;
   };
   const tooLate = () => {
     throw refusal;
   };
-  await until(makeMissing, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+  return (await until(makeMissing, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate })) === "made";
 }
 
 /**
@@ -390,14 +412,18 @@ export interface ToFile {
   readonly patienceMs?: number;
   /** Only a table that nobody has changed since it was made. */
   readonly isNew?: boolean;
+  /** Removes nothing beyond these steps. */
+  readonly foreseen?: readonly string[];
 }
 
+/** @returns the steps that were taken here: none where another instance was faster */
 export async function changeToFile(
   deps: ChangeDeps,
   tables: readonly FileTable[],
   table: FileTable,
-  { confirmed, patienceMs, isNew = false }: ToFile,
-): Promise<void> {
+  { confirmed, patienceMs, isNew = false, foreseen }: ToFile,
+): Promise<readonly string[]> {
+  let steps: readonly string[] = [];
   // By the definitions it is given: another instance may just have made members of the file, with ids.
   const planner: Planner = async (definitions) => {
     const existing = matchedIn(definitions, tables, table);
@@ -406,9 +432,25 @@ export async function changeToFile(
         "CONFLICT",
         `The new table "${table.name}" was changed by another request meanwhile.`,
       );
-    return (await wayToFile(deps, definitions, existing, table)).plan;
+    const way = await wayToFile(deps, definitions, existing, table);
+    if (foreseen !== undefined) requireForeseen(table, way.plan, foreseen);
+    steps = way.steps;
+    return way.plan;
   };
   await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));
+  return steps;
+}
+
+/** What others have added since the file was compared would go again without a word. @throws AppError 409 */
+function requireForeseen({ name }: FileTable, { steps }: ChangePlan, foreseen: readonly string[]): void {
+  const removals = steps.filter(removesMember).map((step) => stepText(step));
+  const added = removals.filter((each) => !foreseen.includes(each));
+  if (added.length > 0)
+    throw new AppError(
+      "CONFLICT",
+      `The table "${name}" was changed while the file was applied, which would remove by now what was not there before ` +
+        `(${added.join(", ")}); apply it again to go on.`,
+    );
 }
 
 /** Makes a change to its end; if `confirmed`, even at a cost that can be confirmed. */
