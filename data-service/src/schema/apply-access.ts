@@ -26,6 +26,7 @@ import { type RecordDeps, withoutMaxLimit } from "../records/record-deps.js";
 import { create } from "../records/write/create.js";
 import { update } from "../records/write/update.js";
 import { type Comparison, type FileDifference, followingAll } from "./apply-file.js";
+import { rulesFollowed } from "./rule-change.js";
 
 export interface AccessDeps extends RecordDeps {
   readonly rules: Pick<RuleStore, "described" | "switchedOff">;
@@ -153,8 +154,8 @@ export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise
   const compare = async () => compareAccess(access, await storedAccess(deps), leastIdFromNow(deps));
   if ((await compare()).length === 0) return [];
   return deps.accessLock(async () => {
-    // Its tables may be the work of another instance, which this one has not heard of yet.
-    await deps.catalogs.refresh();
+    // Its tables may be the work of another instance, which this one has not heard of yet, nor the rules.
+    await rulesFollowed(deps);
     // Another instance may just have made all of it.
     const changes = await compare();
     await makeAccess(deps, changes);

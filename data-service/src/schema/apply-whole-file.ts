@@ -6,6 +6,7 @@ import { type AccessDeps, accessDifferences, applyAccess, storedRoles } from "./
 import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
+import { rulesFollowed } from "./rule-change.js";
 
 /** What has to be done, or was done. */
 export interface FileDifferences {
@@ -42,6 +43,7 @@ export async function applyWholeFile(
   file: SchemaFile,
   confirmed = false,
 ): Promise<FileDifferences> {
+  await rulesFollowed(deps);
   const { compared, differences } = await compare(deps, file);
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
   const tables = await makeTables(

@@ -1,12 +1,15 @@
 // What a change of tables that is in use makes of permission rules: for updating them in the database, and for reading them
 // before that.
+import { AppError } from "@portico/shared/app-error";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { RuleChange } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
 import { ruleAfter } from "../permission/follow-rule.js";
+import { until } from "../until.js";
 import { KEPT_MS } from "./change-table.js";
+import type { CurrentCatalog } from "./current-catalog.js";
 
 export interface RuleChangeDeps {
   readonly catalogStore: Pick<CatalogStore, "load">;
@@ -27,4 +30,20 @@ export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<Ru
   const undoableSince = new Date(at.getTime() - KEPT_MS);
   const followed = { id, undoes, at, undoableSince, before, after, context: deps.context };
   return { id, decide: (rule) => ruleAfter(rule, followed) };
+}
+
+/** Before rules follow a change that is in use, every instance ends what it has begun without it: uploads take long. */
+const PATIENCE_MS = 5 * 60_000;
+const LOOK_MS = 50;
+
+/**
+ * Waits until the rules in the database have the names of the tables of now. The catalog is the latest then.
+ * @throws AppError 409 when that takes too long
+ */
+export async function rulesFollowed({ catalogs }: { readonly catalogs: CurrentCatalog }): Promise<void> {
+  const isFollowed = async () => (await catalogs.refresh()).change?.isFollowed !== false;
+  const tooLate = () => {
+    throw new AppError("CONFLICT", "A table is being changed, and rules have yet to follow; try again then.");
+  };
+  await until(isFollowed, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }

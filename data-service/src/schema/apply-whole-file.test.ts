@@ -1,0 +1,110 @@
+// A schema file with roles and rules, while other instances are in the middle of something: what it does at a start is in
+// test/flow/schema-file.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
+import { readConfig } from "../config.js";
+import { type Deps, makeDeps } from "../deps.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { prepareTables } from "../prepare.js";
+import { until } from "../until.js";
+import { applyAccess } from "./apply-access.js";
+import { applyWholeFile } from "./apply-whole-file.js";
+import { changeTable } from "./change-table.js";
+
+let folder: string;
+let database: TestDatabase;
+let opened: Deps[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-whole-file-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+beforeEach(async () => {
+  database = await openTestDatabase();
+  opened = [];
+});
+afterEach(async () => {
+  for (const { records, store } of opened) {
+    await records.presence.stop(1_000);
+    await store.close();
+  }
+  await database.close();
+});
+
+/** One of several on the same database. */
+async function startInstance(): Promise<Deps["records"]> {
+  const url = String(process.env.MONGODB_URL);
+  const config = readConfig({ DATA_DIR: folder, MONGODB_URL: url, LOG_LEVEL: "silent" });
+  const address = { url, database: database.db.databaseName, close: async () => {} };
+  const deps = await makeDeps(config, Promise.resolve(address));
+  opened.push(deps);
+  await prepareTables(deps);
+  return deps.records;
+}
+
+function fileOf(content: object): SchemaFile {
+  const { problems, ...file } = readSchemaFile(JSON.stringify(content));
+  expect(problems).toEqual([]);
+  return file;
+}
+
+/** A table with one column, which everyone may read. */
+function fileWith(column: string): SchemaFile {
+  const columns = [{ id: "0190163d8694739baea50003", name: column, type: "string" }];
+  const everyone = [{ table: "notes", action: "read", fields: column }];
+  return fileOf({ tables: [{ name: "notes", columns }], everyone });
+}
+
+const ruleIds = async ({ rules }: Deps["records"]): Promise<string[]> =>
+  (await rules.described()).map(({ id }) => id);
+
+describe("rules that do not follow a rename by another instance yet", () => {
+  /** An instance, the ids of its rules, and what lets them follow a change that is in use. */
+  async function whileRenaming() {
+    const [one, other] = [await startInstance(), await startInstance()];
+    await applyWholeFile(one, fileWith("title"));
+    const before = await ruleIds(one);
+    const [notes] = await one.catalogStore.load();
+    let letFollow = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      letFollow = resolve;
+    });
+    const follow: typeof other.rules.follow = async (...change) => {
+      await held;
+      return other.rules.follow(...change);
+    };
+    const columns = [{ id: notes?.columns[0]?.id ?? "", name: "heading" }];
+    const slow = { ...other, rules: { ...other.rules, follow } };
+    const { done } = await changeTable(slow, notes?.id ?? "", { columns }, undefined);
+    const isInUse = async () => (await one.catalogs.refresh()).change?.isFollowed === false;
+    await until(isInUse, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
+    const end = async (): Promise<void> => {
+      await setTimeout(300);
+      letFollow();
+      await done;
+    };
+    return { one, before, end };
+  }
+
+  it("are waited for, and not made again by the names of the file", async () => {
+    const { one, before, end } = await whileRenaming();
+    await Promise.all([applyAccess(one, fileWith("heading").access), end()]);
+    expect(await ruleIds(one)).toEqual(before);
+  }, 30_000);
+
+  it("are waited for before the tables are compared, which tells what a file would switch off", async () => {
+    const { one, before, end } = await whileRenaming();
+    const [{ tables }] = await Promise.all([
+      applyWholeFile(one, fileOf({ tables: [{ name: "notes" }] })),
+      end(),
+    ]);
+    expect(tables).toMatchObject([
+      { name: "notes", problems: [expect.stringContaining(before[0] ?? "none")] },
+    ]);
+  }, 30_000);
+});
