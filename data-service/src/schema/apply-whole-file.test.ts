@@ -5,10 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
 import { readConfig } from "../config.js";
 import { type Deps, makeDeps } from "../deps.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { makeInstanceStore } from "../mongo/instance-store.js";
 import { prepareTables } from "../prepare.js";
 import { until } from "../until.js";
 import { applyAccess } from "./apply-access.js";
@@ -107,4 +109,26 @@ describe("rules that do not follow a rename by another instance yet", () => {
       { name: "notes", problems: [expect.stringContaining(before[0] ?? "none")] },
     ]);
   }, 30_000);
+});
+
+describe("what an instance that died a moment ago has left half done", () => {
+  const note = async (ids: readonly string[]): Promise<void> => {
+    const steps = [{ kind: "made", table: "svc_permission", ids: ids.map((id) => new ObjectId(id)) }];
+    const instance = "a dead process";
+    await database.db.collection("_unfinished").insertOne({ instance, at: new Date(), steps });
+    // It may even be listed among the living.
+    await makeInstanceStore(database.db).announce(instance, 1_000);
+  };
+
+  it("is taken back before a file is compared, so that the file makes it again", async () => {
+    const one = await startInstance();
+    const file = fileWith("title");
+    await applyWholeFile(one, file);
+    const before = await ruleIds(one);
+    await note(before);
+    await applyWholeFile(one, file);
+    const after = await ruleIds(one);
+    expect(after).toHaveLength(1);
+    expect(after).not.toEqual(before);
+  }, 60_000);
 });

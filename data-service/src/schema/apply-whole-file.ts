@@ -2,6 +2,8 @@
 import type { SchemaFile } from "../catalog/schema-file.js";
 import type { FileAccess } from "../permission/access-file.js";
 import { holdersIn } from "../permission/compare-access.js";
+import { repairBeforeChanges } from "../records/whole/repair-before-changes.js";
+import type { UnfinishedRepairDeps } from "../records/whole/repair-unfinished.js";
 import { type AccessDeps, accessDifferences, applyAccess, storedRoles } from "./apply-access.js";
 import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -15,7 +17,7 @@ export interface FileDifferences {
   readonly access: readonly FileDifference[];
 }
 
-export type WholeFileDeps = ChangeDeps & SchemaDeps & AccessDeps;
+export type WholeFileDeps = ChangeDeps & SchemaDeps & AccessDeps & UnfinishedRepairDeps;
 
 /** Compares a file with the database; changes nothing. */
 export async function compareWholeFile(deps: WholeFileDeps, file: SchemaFile): Promise<FileDifferences> {
@@ -43,6 +45,7 @@ export async function applyWholeFile(
   file: SchemaFile,
   confirmed = false,
 ): Promise<FileDifferences> {
+  await repairBeforeChanges(deps);
   await rulesFollowed(deps);
   const { compared, differences } = await compare(deps, file);
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;

@@ -1,0 +1,52 @@
+// What processes that died a moment ago have left half done is taken back before a schema file is applied. Afterwards it might
+// go into fields that nobody reads any more, and rules that the file has found there would be gone.
+import { INSTANCE_LEASE_MS } from "../../mongo/instance-store.js";
+import type { Unfinished } from "../../mongo/unfinished-store.js";
+import { isDead } from "../../schema/dead-instances.js";
+import { until } from "../../until.js";
+import { repairUnfinished, type UnfinishedRepairDeps } from "./repair-unfinished.js";
+
+/** No process takes longer to count as dead, unless its clock is wrong. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 1_000;
+
+/**
+ * Costs one look where nothing is under way. What living instances have under way is not waited for, once they can't be dead
+ * ones.
+ */
+export async function repairBeforeChanges(deps: UnfinishedRepairDeps): Promise<void> {
+  const began = performance.now();
+  const isRepaired = async (): Promise<boolean> => {
+    const left = await leftByOthers(deps);
+    if (left.length === 0) return true;
+    // One that died just now is listed among the living for so long.
+    const isListed = performance.now() - began <= INSTANCE_LEASE_MS;
+    const mustWait = await Promise.all(left.map((note) => mayCountAsDeadLater(deps, note, isListed)));
+    await repairUnfinished(deps, { alone: false });
+    return !mustWait.includes(true);
+  };
+  const tooLate = () => {
+    deps.logger.warn(
+      "what interrupted requests have written in half is not taken back before the tables change",
+    );
+    return true;
+  };
+  await until(isRepaired, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+}
+
+async function leftByOthers({ deletes }: UnfinishedRepairDeps): Promise<Unfinished[]> {
+  const isOpen = ({ instance, done, again }: Unfinished): boolean =>
+    instance !== deletes.instance && done !== true && again !== true;
+  return (await deletes.notes.all()).filter(isOpen);
+}
+
+/** @param isListed whether an instance that is listed as living may be dead all the same */
+async function mayCountAsDeadLater(
+  { clock, instances, deletes }: UnfinishedRepairDeps,
+  note: Unfinished,
+  isListed: boolean,
+): Promise<boolean> {
+  // The others have been looked at, and are put off for a reason.
+  if (await isDead({ clock, instances, own: deletes.instance, alone: false }, note)) return false;
+  return isListed || !(await instances.lives(note.instance));
+}
