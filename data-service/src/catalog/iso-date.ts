@@ -1,7 +1,9 @@
 // ISO 8601 text -> Date, strictly: only real calendar days, and a time only with its offset.
 
 const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
-const INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i;
+/** The offset may be shorter than RFC 3339 has it: `+02`, as PostgreSQL writes it, and `+0200`. */
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
 /** A calendar day such as `2024-02-29`, as midnight UTC; undefined when it is not one. */
 export function parseDay(text: string): Date | undefined {
@@ -34,7 +36,7 @@ export function parseInstant(text: string): Date | undefined {
 
 function offsetMinutes(zone: string): number | undefined {
   if (zone.toUpperCase() === "Z") return 0;
-  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(":", ""))];
   // RFC 3339, section 5.6. Zones reach from -12:00 to +14:00 today, and a few hours further in former centuries.
   if (hours > 23 || minutes > 59) return undefined;
   return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
