@@ -87,6 +87,7 @@ describe("ids of several kinds as text", () => {
     '{"$regularExpression":{"pattern":"^a","options":""}}',
     '{"$code":"1"}',
     '{"$minKey":1}',
+    '{"$undefined":true}',
     '{"$oid":"short"}',
     '{"_bsontype":"ObjectId"}',
     '{"__proto__":{"a":1}}',

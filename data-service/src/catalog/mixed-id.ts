@@ -65,7 +65,8 @@ function parseExtended(text: string): Stored | undefined {
   if (json === undefined || isSpecial || nestsDeeperThan(json, MAX_DEPTH)) return undefined;
   try {
     const id = EJSON.parse(text, { relaxed: true });
-    return isPlain(id) ? id : undefined;
+    // `{"$undefined":true}` is null.
+    return id !== null && isPlain(id) ? id : undefined;
   } catch {
     // A wrapper such as {"$oid":…} around something that does not belong into it.
     return undefined;
