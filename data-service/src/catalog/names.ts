@@ -87,19 +87,31 @@ export function fieldProblem(field: string): string | undefined {
 
 /** `; did you mean "name"?` when one of the known names is similar, otherwise nothing. */
 export function suggestion(unknown: string, known: Iterable<string>): string {
-  let best: { name: string; distance: number } | undefined;
+  const [nearest] = similarNames(unknown, known);
+  return nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+}
+
+/** The known names of which one may have been meant, the nearest first. */
+export function similarNames(unknown: string, known: Iterable<string>): string[] {
   const beginning = unknown.slice(0, 64).toLowerCase();
-  for (const name of known) {
-    const far = distance(beginning, name.toLowerCase());
-    if (best === undefined || far < best.distance) best = { name, distance: far };
-  }
-  if (best === undefined) return "";
-  const near = best.distance <= Math.max(1, Math.floor(best.name.length / 3));
-  return near || isSwap(unknown, best) ? `; did you mean "${best.name}"?` : "";
+  return [...known]
+    .map((name) => ({ name, distance: distance(beginning, name.toLowerCase()) }))
+    .filter((each) => isNear(each) || isSwap(unknown, each))
+    .toSorted((one, other) => one.distance - other.distance)
+    .map(({ name }) => name);
+}
+
+interface Measured {
+  readonly name: string;
+  readonly distance: number;
+}
+
+function isNear({ name, distance: far }: Measured): boolean {
+  return far <= Math.max(1, Math.floor(name.length / 3));
 }
 
 /** Two letters swapped: two edits, but a single slip of the fingers. */
-function isSwap(unknown: string, { name, distance: far }: { name: string; distance: number }): boolean {
+function isSwap(unknown: string, { name, distance: far }: Measured): boolean {
   const letters = (text: string): string => [...text.toLowerCase()].toSorted().join("");
   return far === 2 && unknown.length === name.length && letters(unknown) === letters(name);
 }

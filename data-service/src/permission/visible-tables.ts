@@ -68,16 +68,25 @@ export function countable({ relations }: Pick<VisibleTable, "relations">): reado
   return relations.filter(({ relation, shown }) => relation.many && shown !== "never");
 }
 
-/** What a request's caller may do: with a read-only API token, only read. */
-export function tablesFor(requester: Requester, rights: Rights, catalog: Catalog): VisibleTable[] {
-  const tables = visibleTables(rights, catalog);
+/** What a request's caller may do: with a read-only API token, only read. @param among the only ones that are asked about */
+export function tablesFor(
+  requester: Requester,
+  rights: Rights,
+  catalog: Catalog,
+  among?: Iterable<Table>,
+): VisibleTable[] {
+  const tables = visibleTables(rights, catalog, among);
   return mayOnlyRead(requester) ? readableTables(tables) : tables;
 }
 
-/** The tables with which a caller may do anything, in the catalog's order. */
-export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] {
+/** The tables with which a caller may do anything, in the catalog's order. @param among the only ones that are asked about */
+export function visibleTables(
+  rights: Rights,
+  catalog: Catalog,
+  among: Iterable<Table> = catalog.tables.values(),
+): VisibleTable[] {
   const view = rights.view(catalog);
-  return [...catalog.tables.values()]
+  return [...among]
     .map((table) => visibleTable(rights, catalog, view, table))
     .filter(({ actions }) => Object.keys(actions).length > 0);
 }

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import { suggestion } from "../catalog/names.js";
+import { similarNames, suggestion } from "../catalog/names.js";
 import type { Rights } from "../permission/rights.js";
 import { type VisibleTable, visibleTables } from "../permission/visible-tables.js";
 
@@ -13,7 +13,18 @@ import { type VisibleTable, visibleTables } from "../permission/visible-tables.j
 export function findTable(catalog: Catalog, name: string, rights?: Rights): Table {
   const table = catalog.tables.get(name);
   if (table !== undefined) return table;
-  throw noTable(name, rights === undefined ? [] : visibleTables(rights, catalog));
+  throw noTable(
+    name,
+    rights === undefined ? [] : visibleTables(rights, catalog, similarTables(catalog, name)),
+  );
+}
+
+/**
+ * The tables with this name or a similar one. Only they can have been meant, and it takes long to say of all tables what a
+ * caller may hear of.
+ */
+export function similarTables({ tables }: Catalog, name: string): Table[] {
+  return similarNames(name, tables.keys()).flatMap((each) => tables.get(each) ?? []);
 }
 
 /**
