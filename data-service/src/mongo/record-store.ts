@@ -205,10 +205,13 @@ export class RecordStore {
   }
 
   /** How many documents a table has. Reads them only if nothing else can be relied on. */
-  async countAll(table: Table): Promise<number> {
+  async countAll(table: Table, limits: ReadLimits): Promise<number> {
+    const until = performance.now() + limits.maxTimeMS;
     const exactly = async (): Promise<number> => {
-      const [counted] = await untilRead(() => this.#aggregate(table, [{ $count: "value" }]).toArray());
-      return Number(counted?.value ?? 0);
+      // It may have waited for somebody else's count.
+      const maxTimeMS = Math.ceil(until - performance.now());
+      if (maxTimeMS <= 0) throw tookTooLong();
+      return this.count(table, [{ $count: "value" }], { ...limits, maxTimeMS });
     };
     return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly));
   }
@@ -220,8 +223,8 @@ export class RecordStore {
   }
 
   /** Does `countAll` answer without reading? */
-  knowsCount(table: Table): boolean {
-    return this.#counts.knows(table.id);
+  async knowsCount(table: Table): Promise<boolean> {
+    return this.#refusing(table, () => this.#counts.knows(table.id));
   }
 
   /** How MongoDB runs a pipeline, and what it reads for it: until its time is over, if that comes first. */

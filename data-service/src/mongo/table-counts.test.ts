@@ -1,6 +1,6 @@
 // Counts are exact whatever the server's own number says, also when it was killed under a client that goes on.
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,6 +31,8 @@ describe("counting a table", () => {
     const { port } = door.address() as AddressInfo;
     client = await MongoClient.connect(`mongodb://127.0.0.1:${port}/?directConnection=true`);
     db = client.db("counts");
+    // Each of them listens.
+    client.setMaxListeners(0);
   }, 60_000);
 
   afterAll(async () => {
@@ -70,6 +72,55 @@ describe("counting a table", () => {
     expect(await counts.count("t1", "things", moving)).toBe(402);
     expect(await countWith(counts)).toEqual({ count: 402, read: 1 });
     expect(await countWith(counts)).toEqual({ count: 402, read: 0 });
+  });
+
+  it("does not read again when a connection was closed and the server goes on", async () => {
+    const counts = new TableCounts(db);
+    expect(await countWith(counts)).toEqual({ count: 402, read: 1 });
+    const closed = once(client, "connectionClosed");
+    const work = { $sum: { $map: { input: { $range: [0, 100_000] }, in: { $mod: ["$$this", 7] } } } };
+    const slow = { aggregate: "things", pipeline: [{ $addFields: { work } }], cursor: {} };
+    await expect(db.command(slow, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    await closed;
+    expect(await countWith(counts)).toEqual({ count: 402, read: 0 });
+    expect(await counts.knows("t1")).toBe(true);
+  });
+
+  it("reads once for all who ask at once", async () => {
+    const counts = new TableCounts(db);
+    exactCounts = 0;
+    const asked = Array.from({ length: 30 }, () => counts.count("t1", "things", exactly));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([402]));
+    expect(exactCounts).toBe(1);
+  });
+
+  it("counts what was written before it was asked, though somebody else has been counting for longer", async () => {
+    const counts = new TableCounts(db);
+    const signals = new EventEmitter();
+    const [counted, mayAnswer] = [once(signals, "counted"), once(signals, "answer")];
+    const first = counts.count("t1", "things", async () => {
+      const count = await exactly();
+      signals.emit("counted");
+      await mayAnswer;
+      return count;
+    });
+    await counted;
+    const { insertedId } = await db.collection("things").insertOne({ n: 1_001 });
+    const second = counts.count("t1", "things", exactly);
+    signals.emit("answer");
+    expect([await first, await second]).toEqual([402, 403]);
+    await db.collection("things").deleteOne({ _id: insertedId });
+  });
+
+  it("reads for itself when whoever was counting has been broken off", async () => {
+    const counts = new TableCounts(db);
+    const first = counts.count("t1", "things", async () => {
+      await exactly();
+      throw new Error("broken off");
+    });
+    const others = [counts.count("t1", "things", exactly), counts.count("t1", "things", exactly)];
+    await expect(first).rejects.toThrow("broken off");
+    expect(await Promise.all(others)).toEqual([402, 402]);
   });
 
   it("reads again when the server was killed, whose own number is wrong then, and is right from there on", async () => {

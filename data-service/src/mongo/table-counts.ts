@@ -5,17 +5,17 @@
 // difference there was; when it is another server, or the same one restarted, the comparison is due again. A number that it
 // gives as 0 may really be lower: it goes on counting down from a number that was too low, and tells nobody.
 import type { Db } from "mongodb";
-import { isShardedCluster } from "./sharding.js";
+import { isMongos } from "./sharding.js";
 
 /**
  * These come before a call can reach another server, or the same one restarted: connections to a killed server are found
- * closed before a new one is made.
+ * closed before a new one is made. Mostly they mean nothing of the kind: a read that is broken off closes its connection, too.
  */
 const SERVER_EVENTS = ["serverDescriptionChanged", "connectionClosed"] as const;
 
 /** What to add to the number that the server keeps. */
 interface Known {
-  readonly era: number;
+  readonly server: string;
   readonly difference: number;
   readonly isSure: boolean;
 }
@@ -23,54 +23,98 @@ interface Known {
 export class TableCounts {
   readonly #db: Db;
   readonly #known = new Map<string, Known>();
-  /** Increased with every change of the servers; what was learned before is no longer valid. */
-  #era = 0;
+  readonly #comparing = new Map<string, Promise<number>>();
+  /** The server that answers, for as long as no event says that it may be another one. */
+  #server: Promise<string | undefined> | undefined;
 
   constructor(db: Db) {
     this.#db = db;
-    const nextEra = (): void => {
-      this.#era += 1;
+    const forget = (): void => {
+      this.#server = undefined;
     };
-    for (const event of SERVER_EVENTS) db.client.on(event, nextEra);
+    for (const event of SERVER_EVENTS) db.client.on(event, forget);
   }
 
   /**
    * Counts a collection.
    * @param key names the collection for as long as it is the same
-   * @param countExactly reads it
+   * @param countExactly reads it; of those who ask at once, one reads and the others wait for what it learns
    */
   async count(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
-    const known = this.#known.get(key);
-    if (known === undefined || !this.knows(key)) return this.#compare(key, collection, countExactly);
-    const kept = await this.#kept(collection);
-    // What was learned may be invalid once the number has been below zero.
-    if (kept === 0) this.#known.delete(key);
-    // Between question and answer the server may have become another one.
-    return known.era === this.#era && kept > 0 ? kept + known.difference : countExactly();
+    for (let hasWaited = false; ; hasWaited = true) {
+      const known = await this.#fromKnown(key, collection);
+      if (known !== undefined) return known;
+      const comparing = this.#comparing.get(key);
+      if (comparing === undefined) return this.#compareAlone(key, collection, countExactly);
+      // It may be broken off for reasons of whoever began it.
+      const exact = await comparing.catch(() => undefined);
+      // The first one began before this call, and may not have seen what its caller has written.
+      if (hasWaited && exact !== undefined) return exact;
+    }
   }
 
   /** Is the number known without reading? */
-  knows(key: string): boolean {
+  async knows(key: string): Promise<boolean> {
     const known = this.#known.get(key);
-    return known?.era === this.#era && known.isSure;
+    return known?.isSure === true && known.server === (await this.#whichServer());
+  }
+
+  async #fromKnown(key: string, collection: string): Promise<number | undefined> {
+    const known = this.#known.get(key);
+    if (known?.isSure !== true) return undefined;
+    const kept = await this.#kept(collection);
+    // What was learned may be invalid once the number has been below zero.
+    if (kept === 0) this.#known.delete(key);
+    // Only now: between question and answer the server may have become another one.
+    return kept > 0 && known.server === (await this.#whichServer()) ? kept + known.difference : undefined;
+  }
+
+  #compareAlone(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
+    const comparing = this.#compare(key, collection, countExactly).finally(() => this.#comparing.delete(key));
+    this.#comparing.set(key, comparing);
+    return comparing;
   }
 
   async #compare(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
-    const era = this.#era;
     const before = await this.#kept(collection);
+    const server = await this.#whichServer();
     const exact = await countExactly();
     // A number that changed meanwhile can't be compared, nor can 0; the next call tries again.
     const isComparable = before > 0 && before === (await this.#kept(collection));
-    if (!isComparable || era !== this.#era || (await isShardedCluster(this.#db))) return exact;
+    if (!isComparable || server === undefined || server !== (await this.#whichServer())) return exact;
     const difference = exact - before;
     const last = this.#known.get(key);
     // One insert and one delete in between look like stillness, so a difference must be found twice.
-    const isSure = difference === 0 || (last?.era === era && last.difference === difference);
-    this.#known.set(key, { era, difference, isSure });
+    const isSure = difference === 0 || (last?.server === server && last.difference === difference);
+    this.#known.set(key, { server, difference, isSure });
     return exact;
+  }
+
+  #whichServer(): Promise<string | undefined> {
+    if (this.#server !== undefined) return this.#server;
+    const asked = serverOf(this.#db);
+    this.#server = asked;
+    asked.catch(() => {
+      if (this.#server === asked) this.#server = undefined;
+    });
+    return asked;
   }
 
   #kept(collection: string): Promise<number> {
     return this.#db.collection(collection).estimatedDocumentCount();
   }
+}
+
+/**
+ * Names the process that answers and, of a replica set, the election that made it the primary: one that has lost and won one
+ * since may have undone writes. @returns undefined for a sharded cluster, whose numbers are never sure
+ */
+async function serverOf(db: Db): Promise<string | undefined> {
+  const hello = await db.admin().command({ hello: 1 });
+  const { topologyVersion, electionId } = hello;
+  if (isMongos(hello)) return undefined;
+  if (topologyVersion !== undefined) return `${topologyVersion.processId} ${electionId}`;
+  // The embedded engine leaves it out.
+  const { pid, localTime, uptimeMillis } = await db.admin().command({ serverStatus: 1, none: 1 });
+  return `${pid} ${localTime.getTime() - Number(uptimeMillis)}`;
 }

@@ -23,9 +23,10 @@ export async function countRows(
   const { store } = deps;
   const { table } = query.root;
   const count = (by: Stage[]) => effort.ask((limits) => store.count(table, by, limits));
-  if (countsAll(query, which)) return store.countAll(table);
+  const countAll = () => effort.ask((limits) => store.countAll(table, limits));
+  if (countsAll(query, which)) return countAll();
   if (countsLiving(query, which)) {
-    const [all, deleted] = await Promise.all([store.countAll(table), count(deletedCount(table))]);
+    const [all, deleted] = await Promise.all([countAll(), count(deletedCount(table))]);
     return all - deleted;
   }
   return count(await countedBy(deps, query, which, effort));

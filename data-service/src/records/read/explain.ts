@@ -78,7 +78,7 @@ async function explainCount(
   effort: Effort,
 ): Promise<Json> {
   const { table } = query.root;
-  const isKnown = deps.store.knowsCount(table);
+  const isKnown = await deps.store.knowsCount(table);
   if (countsAll(query, meta) && isKnown) return { meta, ...counted(NOTHING_READ) };
   const knowsAll = isKnown && countsLiving(query, meta);
   const pipeline = knowsAll ? deletedCount(table) : await countedBy(deps, query, meta, effort);
