@@ -1,5 +1,5 @@
 // How records are read: how long the database may work for them, and what becomes of a read that it breaks off.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { type CommandStartedEvent, ReadConcern } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
@@ -146,6 +146,21 @@ describe("a stream", () => {
     const sizes = named("getMore").map(({ command }) => command.batchSize);
     expect(sizes).toEqual([10, 2, 2, 2, 2, 2, 2]);
     await database.db.collection<{ _id: number }>("items").deleteMany({ _id: { $lt: 0 } });
+  });
+
+  it("ends in the database when nobody waits for it any more, and costs no connection", async () => {
+    const { client } = database.db;
+    const [gone, stop, closed] = [new Error("gone"), new Stop(), jest.fn()];
+    client.on("connectionClosed", closed);
+    client.on("commandStarted", ({ commandName }) => {
+      if (commandName === "getMore") setTimeout(() => stop.abort(gone), 50);
+    });
+    const slow = storeWith(PATIENCE_MS).stream(table, [...SLOW, { $sort: { work: 1 } }], stop);
+    await expect(slow.next()).rejects.toBe(gone);
+    expect(named("killCursors")).toHaveLength(1);
+    expect(await openOn(database.db, "items")).toEqual([]);
+    client.off("connectionClosed", closed);
+    expect(closed).not.toHaveBeenCalled();
   });
 
   it("may take longer as a whole than a read", async () => {

@@ -172,12 +172,17 @@ export class RecordStore {
   /**
    * Runs a pipeline and returns documents as they are asked for, some at a time. Together they may take any time; for each
    * batch the database may work as long as for any other read.
+   * @param signal ends it, in the database as well
    */
-  async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
+  async *stream(
+    table: Table,
+    pipeline: Stage[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly StoredRecord[]> {
     for (let attempt = 1; ; attempt += 1) {
       let isBegun = false;
       try {
-        for await (const documents of this.#batches(table, pipeline)) {
+        for await (const documents of this.#batches(table, pipeline, signal)) {
           isBegun = true;
           yield documents;
         }
@@ -190,10 +195,14 @@ export class RecordStore {
     }
   }
 
-  async *#batches(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
+  async *#batches(
+    table: Table,
+    pipeline: Stage[],
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly StoredRecord[]> {
     const cursor = this.#openCursor(table, pipeline);
     try {
-      while (await hasMore(cursor, this.timeoutMs)) {
+      while (await hasMore(cursor, this.timeoutMs, signal)) {
         const isLast = cursor.bufferedCount() <= AT_ONCE;
         const documents = cursor.readBufferedDocuments(AT_ONCE);
         if (isLast) cursor.setBatchSize(batchSizeFor(documents));
@@ -508,24 +517,37 @@ function batchSizeFor(documents: readonly StoredRecord[]): number {
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
 }
 
-/** Waits for the next batch; if it takes longer than `limitMs`, the database gives it up. */
-async function hasMore(cursor: AbstractCursor<StoredRecord>, limitMs: number): Promise<boolean> {
+/**
+ * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
+ * the cursor, because a command that is aborted costs its connection.
+ */
+async function hasMore(
+  cursor: AbstractCursor<StoredRecord>,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  signal?.throwIfAborted();
   if (cursor.bufferedCount() > 0) return true;
-  let isLate = false;
-  const killLate = (): void => {
-    isLate = true;
+  let isOver = false;
+  const giveUp = (): void => {
+    isOver = true;
+    clearTimeout(timer);
     // A cursor that is not open yet would still be opened, and stay.
-    if (cursor.id === undefined) timer = setTimeout(killLate, OPENING_MS);
+    if (cursor.id === undefined) timer = setTimeout(giveUp, OPENING_MS);
     else cursor.close().catch(() => {});
   };
-  let timer = setTimeout(killLate, limitMs);
+  const refusal = (cause?: unknown): unknown =>
+    signal?.aborted === true ? signal.reason : tookTooLong(cause);
+  let timer = setTimeout(giveUp, limitMs);
+  signal?.addEventListener("abort", giveUp);
   try {
     const has = await cursor.hasNext();
-    if (isLate) throw tookTooLong();
+    if (isOver) throw refusal();
     return has;
   } catch (error) {
-    throw isLate && isInterrupted(error) ? tookTooLong(error) : error;
+    throw isOver && isInterrupted(error) ? refusal(error) : error;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }

@@ -69,10 +69,10 @@ const DEMANDING = {
   _or: Array.from({ length: 100 }, (_, at) => ({ comments: { text: { _contains: `none ${at}` } } })),
 };
 
-/** How many questions about comments the database works at. */
-async function atWork(): Promise<number> {
+/** How many questions about comments the database works at. @param more which of them count */
+async function atWork(more: { op?: string } = {}): Promise<number> {
   const ns = { $regex: `^${client.db().databaseName}\\.comments$` };
-  const { inprog } = await client.db("admin").command({ currentOp: 1, active: true, ns });
+  const { inprog } = await client.db("admin").command({ currentOp: 1, active: true, ns, ...more });
   return inprog.length;
 }
 
@@ -145,6 +145,26 @@ describe("an answer that repeats the same related records", () => {
     let record = first;
     for (const _ of Array.from({ length: 4 })) record = record.friends[0];
     expect(record).toEqual({ id: expect.any(Number) });
+  }, 60_000);
+});
+
+describe("a list that is streamed", () => {
+  it("ends in the database when its client goes away before the first record has come", async () => {
+    const never = Array.from({ length: 100 }, (_, at) => ({ text: { _contains: `none ${at}` } }));
+    const query = search({ fields: "id", limit: 0, filter: { _or: never } });
+    // What has taken long is explained afterwards, which is no batch of a stream.
+    const batches = () => atWork({ op: "getmore" });
+    const began = performance.now();
+    expect((await visitor.get(`/comments${query}`)).body.data).toEqual([]);
+    const took = performance.now() - began;
+    const client = new AbortController();
+    const asked = visitor.send("GET", `/comments${query}`, { signal: client.signal });
+    await until(batches, (count) => count > 0, 10_000);
+    client.abort();
+    await expect(asked).rejects.toThrow();
+    const leftAt = performance.now();
+    await until(batches, (count) => count === 0, 10_000);
+    expect(performance.now() - leftAt).toBeLessThan(took / 2);
   }, 60_000);
 });
 

@@ -5,7 +5,7 @@ import { mostRecords } from "../../query/lower/read.js";
 import { type StoredRecord, shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
-import type { Stop } from "../../stop.js";
+import { Stop } from "../../stop.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableRequest } from "../request.js";
 import { decidingActions } from "./asked-rows.js";
@@ -43,7 +43,7 @@ const MOST_HELD = 48 * 1024 * 1024;
  * @param request its caller, where there is one, is checked again while an answer that takes long is given
  * @param stop is aborted when nobody waits any more
  */
-export async function list(deps: RecordDeps, request: TableRequest, stop?: Stop): Promise<ListAnswer> {
+export async function list(deps: RecordDeps, request: TableRequest, stop = new Stop()): Promise<ListAnswer> {
   const { principal, caller, table } = request;
   const { parameters, format, explained } = parseList(request.parameters);
   const rights = await deps.rights(principal);
@@ -55,7 +55,7 @@ export async function list(deps: RecordDeps, request: TableRequest, stop?: Stop)
   deps.notePlan(planKind(plan));
   const began = { rights, actions: decidingActions(parameters.deleted), root: query.root };
   const [listed, meta] = await Promise.all([
-    runList(deps, plan, started, effort, (source) =>
+    runList(deps, plan, started, { effort, stop }, (source) =>
       caller === undefined ? source : whileAllowed(deps, caller, began, source),
     ),
     runMeta(deps, plan.query, effort),
@@ -72,7 +72,7 @@ async function runList(
   deps: RecordDeps,
   plan: Plan,
   started: number,
-  effort: Effort,
+  { effort, stop }: { readonly effort: Effort; readonly stop: Stop },
   lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
 ): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
   const { query, rules } = plan;
@@ -95,8 +95,8 @@ async function runList(
     return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows) };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort);
-  const records = shaped(lasting(streamOf(deps, query, ranking)), root, {
-    complete: (some, room) => complete(some, { room }),
+  const records = shaped(lasting(streamOf(deps, query, ranking, stop)), root, {
+    complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
     unfold: (some) => unfold(root, some, shape),
     done: (count) => seen.done(() => pipelineOf(query, ranking), count),
   });

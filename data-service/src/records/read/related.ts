@@ -159,8 +159,7 @@ async function readInRoom(
         return few;
       }
       const all: StoredRecord[] = [];
-      for await (const some of store.stream(table, pipeline)) {
-        limits.signal.throwIfAborted();
+      for await (const some of store.stream(table, pipeline, limits.signal)) {
         if (performance.now() > until) throw tookTooLong();
         hold(some);
         all.push(...some);

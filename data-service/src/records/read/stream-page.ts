@@ -8,6 +8,7 @@ import { onlyIds } from "../../query/authorize-read.js";
 import { isTogether, mostRecords, type PageOfParents, type Ranking } from "../../query/lower/read.js";
 import { keyText } from "../../query/plan/key-text.js";
 import type { StoredRecord } from "../../query/shape.js";
+import type { Stop } from "../../stop.js";
 import type { RecordDeps } from "../record-deps.js";
 import { Effort } from "./effort.js";
 import { Pace } from "./pace.js";
@@ -32,13 +33,15 @@ export async function streamedRanking(
   return { kind: "page", parents: page.map(({ _id }) => asStored(_id)) };
 }
 
+/** @param stop ends it */
 export function streamOf(
   deps: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
+  stop: Stop,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  if (ranking.kind === "page") return inParts(deps, query, ranking);
-  return deps.store.stream(query.root.table, pipelineOf(query, ranking));
+  if (ranking.kind === "page") return inParts(deps, query, ranking, stop);
+  return deps.store.stream(query.root.table, pipelineOf(query, ranking), stop);
 }
 
 /** The page, some parents at a time; fewer where these are too large to be held at once. @throws AppError 400 */
@@ -46,9 +49,10 @@ async function* inParts(
   deps: RecordDeps,
   query: AuthorizedQuery,
   page: PageOfParents,
+  stop: Stop,
 ): AsyncGenerator<readonly StoredRecord[]> {
   const readParents = async (parents: readonly Stored[]) => {
-    const found = await readRanked(deps, query, { ...page, parents }, new Effort(deps.store.timeoutMs));
+    const found = await readRanked(deps, query, { ...page, parents }, new Effort(deps.store.timeoutMs, stop));
     if (found === undefined) throw new NoRoom();
     return found;
   };
