@@ -5,9 +5,10 @@ import type { Catalog } from "../../catalog/catalog.js";
 import type { ColumnDefinition, RelationDefinition } from "../../catalog/definition.js";
 import { bareColumn, bareRelation, bareTable } from "../../catalog/definition-fixture.js";
 import { ReadView } from "../../permission/read-view.js";
-import { ALWAYS } from "../../query/ast.js";
+import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
+import type { Parameters as Asked } from "../../query/parameters.js";
 import { isStillOpen } from "./still-open.js";
 
 interface Changed {
@@ -15,6 +16,8 @@ interface Changed {
   readonly relation?: Partial<RelationDefinition>;
   readonly field?: string;
   readonly target?: string;
+  /** Of the people. */
+  readonly name?: Partial<ColumnDefinition>;
 }
 
 /** Books with a title and an author, and one thing about them changed. */
@@ -23,9 +26,14 @@ function catalogWith({
   relation = {},
   field = "authorId",
   target = "people",
+  name = {},
 }: Changed): Catalog {
-  const tableNamed = (name: string) =>
-    bareTable(name, { id: `id of ${name}`, storage: { collection: name, fields: {} } });
+  const tableNamed = (called: string) =>
+    bareTable(called, {
+      id: `id of ${called}`,
+      columns: [bareColumn("name", { id: "c2", ...name })],
+      storage: { collection: called, fields: { c2: "name" } },
+    });
   const title = bareColumn("title", { id: "c1", ...column });
   const author = bareRelation("author", target, { id: "r1", ...relation });
   const storage = { collection: "books", fields: { c1: "title", r1: field } };
@@ -33,15 +41,18 @@ function catalogWith({
   return buildCatalog(0, [tableNamed("people"), tableNamed("others"), books], []);
 }
 
+const LIMITS = { maxDepth: 7, maxLimit: undefined };
 const before = catalogWith({});
 const view = new ReadView(before, () => ({ rows: ALWAYS, grants: [{ rows: ALWAYS, members: () => true }] }));
 
-function shown(fields: string) {
+function shown(fields: string, { rule, ...more }: Partial<Asked> & { rule?: AuthorizedPredicate } = {}) {
   const table = before.tables.get("books");
   if (table === undefined) throw new Error("the catalog lacks its table");
-  const limits = { maxDepth: 7, maxLimit: undefined };
-  return authorizeRead(bindQuery({ filterFromText: false, fields }, table, view, limits), view).root;
+  const query = bindQuery({ filterFromText: false, fields, ...more }, table, view, LIMITS);
+  return authorizeRead(query, view, rule).root;
 }
+
+const BY_ANN = { author: { name: "Ann" } };
 
 describe("an answer that lasts is still open", () => {
   it.each<[string, Changed]>([
@@ -57,6 +68,14 @@ describe("an answer that lasts is still open", () => {
   it("when a column is hidden that it does not show", () => {
     expect(isStillOpen(shown("id"), catalogWith({ column: { hidden: true } }))).toBe(true);
   });
+
+  it("when a table is stored otherwise that has no part in it", () => {
+    expect(isStillOpen(shown("id"), catalogWith({ name: { encrypted: true } }))).toBe(true);
+  });
+
+  it("when a column is hidden that only its filter speaks of", () => {
+    expect(isStillOpen(shown("id", { filter: BY_ANN }), catalogWith({ name: { hidden: true } }))).toBe(true);
+  });
 });
 
 describe("an answer that lasts is not open any more", () => {
@@ -68,5 +87,15 @@ describe("an answer that lasts is not open any more", () => {
     ["a relation that it shows leads to another table", { target: "others" }],
   ])("when %s", (_what, changed) => {
     expect(isStillOpen(shown("title,author.id"), catalogWith(changed))).toBe(false);
+  });
+
+  it.each<[string, Parameters<typeof shown>[1]]>([
+    ["its filter goes", { filter: BY_ANN }],
+    ["its filter goes, in a negation", { filter: { _not: { _and: [BY_ANN] } } }],
+    ["the rule for its records goes", { rule: shown("id", { filter: BY_ANN }).filter }],
+    ["it is sorted", { sort: "author.name" }],
+  ])("when a table is stored otherwise through which %s", (_what, parameters) => {
+    const changed = catalogWith({ name: { encrypted: true } });
+    expect(isStillOpen(shown("id", parameters), changed)).toBe(false);
   });
 });

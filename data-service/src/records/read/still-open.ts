@@ -1,21 +1,51 @@
-// May an answer that has begun go on? Only while its tables still have what it shows, unhidden and where it reads it. Pure.
+// May an answer that has begun go on? Only while its tables still have what it reads where it reads it, and
+// unhidden what it shows. Pure.
 import { type Catalog, type Relation, type Table, tableById, targetOf } from "../../catalog/catalog.js";
-import type { AuthorizedNode } from "../../query/ast.js";
+import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
+import { leavesIn } from "../../query/leaves.js";
+import { isOnRelated } from "../../query/lower/condition.js";
 
 /**
- * @returns false once something that the answer shows is hidden, and once columns or relations of its tables are gone or
- * lie elsewhere: it goes on reading where it began
+ * @returns false once something that the answer shows is hidden, and once columns or relations are gone or lie elsewhere, of
+ * its own tables and of those through which its records are chosen and sorted: it goes on reading where it began
  */
-export function isStillOpen({ table, columns, children }: AuthorizedNode, catalog: Catalog): boolean {
-  const now = tableById(catalog, table.id);
-  if (now === undefined || !isStoredAlike(table, now)) return false;
+export function isStillOpen(node: AuthorizedNode, catalog: Catalog): boolean {
+  const { table, columns, children } = node;
+  const now = asBefore(table, catalog);
+  if (now === undefined) return false;
   const hidden = new Set([...now.columns.values()].flatMap((column) => (column.hidden ? [column.id] : [])));
   return (
     columns.every((column) => column.hidden || !hidden.has(column.id)) &&
+    tablesBehind(node).every((each) => asBefore(each, catalog) !== undefined) &&
     children.every(
       ({ relation, node }) => leadsTo(now, relation, node.table, catalog) && isStillOpen(node, catalog),
     )
   );
+}
+
+/** The table as it is now; undefined once it is stored otherwise. */
+function asBefore(began: Table, catalog: Catalog): Table | undefined {
+  const now = tableById(catalog, began.id);
+  return now !== undefined && isStoredAlike(began, now) ? now : undefined;
+}
+
+/** The tables whose records decide which records of a node are shown, which of their members, and in which order. */
+function tablesBehind({ rule, filter, masks, sort, counts }: AuthorizedNode): readonly Table[] {
+  const predicates = [rule, filter, ...masks.map(({ rows }) => rows)];
+  const steps = [
+    ...sort.flatMap((key) => (key.kind === "column" ? key.path : [key.step])),
+    ...counts.map(({ step }) => step),
+  ];
+  return [...new Set([...predicates.flatMap(tablesIn), ...steps.map(({ target }) => target)])];
+}
+
+function tablesIn(predicate: AuthorizedPredicate): Table[] {
+  return leavesIn(predicate)
+    .filter(isOnRelated)
+    .flatMap((leaf) => {
+      const there = leaf.kind === "related" ? [leaf.where, leaf.visible] : [leaf.visible];
+      return [leaf.target, ...there.flatMap(tablesIn)];
+    });
 }
 
 function leadsTo(now: Table, { id }: Relation, target: Table, catalog: Catalog): boolean {
