@@ -1,13 +1,16 @@
 // The API about itself: /metadata, /openapi.json and /types.ts, each for its own caller.
+import { success } from "@portico/shared/envelope";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { tablesFor } from "../permission/visible-tables.js";
+import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
-import { noTable } from "../records/find-table.js";
+import { noTable, similarTables } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import { KeptTexts } from "./kept-texts.js";
 import { metadataOf } from "./metadata.js";
 import { type Described, openApiOf } from "./openapi.js";
 import { typesOf } from "./types.js";
@@ -19,49 +22,73 @@ export interface MetadataRoutesDeps extends Pick<RecordDeps, "catalogs" | "right
 /** Mount it behind `authenticate`. */
 export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router {
   const router = Router({ caseSensitive: true });
-  const about = (request: Request): Promise<Described> => describedTo(deps, appUrl, request);
+  const { systemTablePrefix, limits } = deps;
+  const kept = new KeptTexts();
+
+  /** @param what names the text */
+  const textFor = async (
+    request: Request,
+    what: string,
+    write: (about: Described) => string,
+  ): Promise<Buffer> => {
+    const { principal, rights, catalog } = await askedBy(deps, request);
+    const { rules, caller } = rights.decisive;
+    return kept.of([rules, catalog], [what, kindOf(principal), caller], () => {
+      const tables = tablesFor(principal, rights, catalog);
+      return write({ principal, catalog, tables, appUrl, systemTablePrefix, maxLimit: limits.maxLimit });
+    });
+  };
 
   router
     .route("/metadata")
     .get(async (request, response) => {
-      const { tables } = await about(request);
-      respond(response, 200, tables.map(metadataOf));
+      const write = ({ tables }: Described) => JSON.stringify(success(200, tables.map(metadataOf)));
+      response.type("application/json").send(await textFor(request, "metadata", write));
     })
     .all(onlyMethods("GET", "HEAD"));
 
   router
     .route("/metadata/:table")
     .get(async (request, response) => {
-      const { tables } = await about(request);
-      const table = tables.find((each) => each.table.name === request.params.table);
-      if (table === undefined) throw noTable(String(request.params.table), tables);
+      const name = String(request.params.table);
+      const { principal, rights, catalog } = await askedBy(deps, request);
+      const tables = tablesFor(principal, rights, catalog, similarTables(catalog, name));
+      const table = tables.find((each) => each.table.name === name);
+      if (table === undefined) throw noTable(name, tables);
       respond(response, 200, [metadataOf(table)]);
     })
     .all(onlyMethods("GET", "HEAD"));
 
   router
     .route("/openapi.json")
-    .get(async (request, response) => void response.json(openApiOf(await about(request))))
+    .get(async (request, response) => {
+      const write = (about: Described) => JSON.stringify(openApiOf(about));
+      response.type("application/json").send(await textFor(request, "openapi", write));
+    })
     .all(onlyMethods("GET", "HEAD"));
 
   router
     .route("/types.ts")
     .get(async (request, response) => {
-      const { tables, principal } = await about(request);
-      response.type("text/plain").send(typesOf(tables, principal));
+      const write = ({ tables, principal }: Described) => typesOf(tables, principal);
+      response.type("text/plain").send(await textFor(request, "types", write));
     })
     .all(onlyMethods("GET", "HEAD"));
 
   return router;
 }
 
-/** What the caller may see at this moment; none of these calls takes any of our parameters. */
-async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Request): Promise<Described> {
+/** Who asks, and what they may do at this moment; none of these calls takes any of our parameters. */
+async function askedBy(deps: Pick<RecordDeps, "catalogs" | "rights">, request: Request) {
   readParameters(searchOf(request), []);
   const principal = principalOf(request);
   const rights = await deps.rights(principal);
-  const catalog = await deps.catalogs.refresh();
-  const tables = tablesFor(principal, rights, catalog);
-  const { systemTablePrefix, limits } = deps;
-  return { principal, catalog, tables, appUrl, systemTablePrefix, maxLimit: limits.maxLimit };
+  return { principal, rights, catalog: await deps.catalogs.refresh() };
+}
+
+/** What the texts say of callers besides what their rules let them do. */
+function kindOf(requester: Requester): string {
+  const isSignedIn = requester.kind === "user";
+  const [isRoot, hasSession] = [isSignedIn && requester.isRootAdmin, sessionOf(requester) !== undefined];
+  return JSON.stringify({ isSignedIn, isRoot, hasSession, readOnly: mayOnlyRead(requester) });
 }

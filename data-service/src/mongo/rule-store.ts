@@ -140,7 +140,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
         return known.rules;
       // Rules that are no longer used are dropped with everything derived from them.
       for (const [role, { at }] of cache) if (now - at >= FRESH_MS) cache.delete(role);
-      const fresh: Kept = { at: now, change, rules: read(roleId) };
+      const fresh: Kept = { at: now, change, rules: read(roleId).then((rules) => unchanged(known, rules)) };
       cache.set(roleId, fresh);
       // Rules that could not be read must be asked for again.
       fresh.rules.catch(() => cache.get(roleId) === fresh && cache.delete(roleId));
@@ -159,6 +159,18 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     },
   };
 }
+
+/** The rules as they were known before, if they are still the same: much is derived from them, and kept beside them. */
+async function unchanged(known: Kept | undefined, now: RuleSet): Promise<RuleSet> {
+  const before = await known?.rules.catch(() => undefined);
+  return before !== undefined && same(allOf(before), allOf(now)) ? before : now;
+}
+
+const allOf = ({ rules, readRulesOff, change }: RuleSet): readonly unknown[] => [
+  rules,
+  [...readRulesOff],
+  change,
+];
 
 function isSame(one: LatestChange | undefined, other: LatestChange | undefined): boolean {
   return one?.id === other?.id && one?.isFollowed === other?.isFollowed;

@@ -71,6 +71,15 @@ export class Rights {
     return canonical(caller);
   }
 
+  /**
+   * What decides all that the caller may do, but for the time: the rules, and what these may say of the caller, as a text. The
+   * text is the same for all callers if no rule has a variable.
+   */
+  get decisive(): { readonly rules: readonly Rule[]; readonly caller: string } {
+    const { rules, views, principal, user } = this.#context;
+    return { rules, caller: canonical(views === undefined ? callerRecord(principal, user) : null) };
+  }
+
   /** What the caller may read, as the query language looks it up. */
   view(catalog: Catalog): ReadView {
     return getOrMake(this.#views, catalog, () => new ReadView(catalog, this.read(catalog)));

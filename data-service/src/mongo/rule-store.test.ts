@@ -1,0 +1,63 @@
+// Rules are read again and again, and stay the same object for as long as they say the same: much is derived from them.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { makeRuleStore } from "./rule-store.js";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database?.close());
+
+describe("the rules of a role", () => {
+  const catalog = buildCatalog(1, [], []);
+  const clock = { time: 0, now: () => new Date(clock.time) };
+
+  function makeStore() {
+    let loads = 0;
+    const store = makeRuleStore(database.db, "svc_", {
+      clock,
+      catalogs: { get: async () => catalog, refresh: async () => catalog },
+      changeOf: async () => undefined,
+      noteLoad: () => {
+        loads += 1;
+      },
+    });
+    const later = async () => {
+      clock.time += 5_000;
+      return store.of(null);
+    };
+    return { later, loads: () => loads };
+  }
+
+  const rules = () => database.db.collection("svc_permission");
+  const rule = { table: "posts", action: "read", isEnabled: true, updatedAt: new Date(0) };
+
+  it("are the same object when they were read again and have not changed", async () => {
+    await rules().insertOne({ ...rule, filter: { title: { _eq: "a" } } });
+    const { later, loads } = makeStore();
+    const first = await later();
+    expect(first.rules).toHaveLength(1);
+    expect(await later()).toBe(first);
+    expect(loads()).toBe(2);
+  });
+
+  it("are others once one was added, changed or switched off", async () => {
+    const { later } = makeStore();
+    const _id = new ObjectId();
+    const changes: (() => Promise<unknown>)[] = [
+      () => rules().insertOne({ _id, ...rule, table: "comments" }),
+      () => rules().updateOne({ _id }, { $set: { fields: "id" } }),
+      () => rules().updateOne({ _id }, { $set: { isEnabled: false } }),
+      () => rules().deleteOne({ _id }),
+    ];
+    for (const change of changes) {
+      const before = await later();
+      await change();
+      expect(await later()).not.toBe(before);
+    }
+  });
+});
