@@ -221,6 +221,19 @@ describe("a body for a new record", () => {
     );
   });
 
+  it("is told a hundred problems, by the beginnings of their names, and how many more there are", async () => {
+    const names = Array.from({ length: 150 }, (_, at) => `no. ${at} ${"x".repeat(200)}`);
+    const [status, , messages] = await problemsOf({
+      name: "Ann",
+      ...Object.fromEntries(names.map((each) => [each, 1])),
+    });
+    expect(status).toBe(400);
+    expect(messages).toEqual([
+      ...names.slice(0, 100).map((each) => `${each.slice(0, 100)}: unknown field`),
+      "body: has 50 more problems",
+    ]);
+  });
+
   it("and all bodies of a list are told it of twenty together, and the same of the same name", async () => {
     const letters = [..."abcdeghijklmnoqrstuvwxyz"];
     const names = [...letters, "a"].map((letter) => `staf${letter}`);

@@ -66,13 +66,18 @@ export function makeGuess(table: Table, mayWrite: WriteView["mayWrite"]): Guess 
 
 export type WriteMode = "create" | "update";
 
+/** How many violations of one body are told: a megabyte may hold a hundred thousand. */
+const MOST_VIOLATIONS = 100;
+/** Names of ours are shorter, with the place in a list behind them too. */
+const LONGEST_FIELD = 100;
+
 /** Collects violations, each beginning with the field's name. */
 type Report = (field: string, problem: string) => undefined;
 
 /**
  * Checks one body.
  * @param mode on create, what is missing is filled with defaults or reported
- * @throws AppError VALIDATION_ERROR with one message per violation
+ * @throws AppError VALIDATION_ERROR with one message per violation; of very many with the first, and how many more there are
  */
 export function checkBody(
   body: Json,
@@ -82,11 +87,14 @@ export function checkBody(
   mode: WriteMode,
 ): CheckedBody {
   const violations: string[] = [];
+  let untold = 0;
   const report: Report = (field, problem) => {
-    violations.push(`${field}: ${problem}`);
+    if (violations.length < MOST_VIOLATIONS) violations.push(`${field.slice(0, LONGEST_FIELD)}: ${problem}`);
+    else untold += 1;
     return undefined;
   };
   const checked = checkMembers(body, table, catalog, view, mode, report);
+  if (untold > 0) violations.push(`body: has ${untold} more problems`);
   if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
   return checked;
 }
