@@ -14,6 +14,8 @@ export interface RequestContext {
   correlationId: string;
   /** The path as the client called it, `/api/...`, without its query. */
   publicPath: string;
+  /** When it came, by `performance.now()`. */
+  began: number;
 }
 
 const contexts = beside<Request, RequestContext>();
@@ -32,7 +34,11 @@ export function contextOf(request: Request): RequestContext {
 export function requestContext(publicPath: (path: string) => string): RequestHandler {
   return (request, response, next) => {
     const id = correlationId(request.headers[CORRELATION_HEADER]);
-    contexts.set(request, { correlationId: id, publicPath: publicPath(request.path) });
+    contexts.set(request, {
+      correlationId: id,
+      publicPath: publicPath(request.path),
+      began: performance.now(),
+    });
     response.setHeader("X-Correlation-ID", id);
     response.setHeader("X-Content-Type-Options", "nosniff");
     // Answers are personal unless a route says otherwise.

@@ -758,6 +758,19 @@ describe("a data service that misbehaves", () => {
   });
 });
 
+describe("an answer whose body is long in the making", () => {
+  it("shows its head as soon as the data service does", async () => {
+    let finish = (): void => {};
+    rig.upstream.on("GET /late", (_arrived, response) => {
+      response.flushHeaders();
+      finish = () => void response.end("all of it");
+    });
+    const response = await rig.call("/api/late");
+    finish();
+    expect([response.status, await response.text()]).toEqual([200, "all of it"]);
+  });
+});
+
 describe("a client that leaves", () => {
   it("takes its upstream request with it, before and during the answer", async () => {
     rig.upstream.on("GET /waits", () => {});

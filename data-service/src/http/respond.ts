@@ -1,5 +1,6 @@
 // Writes answers: records, or a list that may be far larger than memory, in the envelope or as a file.
 import { success } from "@portico/shared/envelope";
+import { contextOf } from "@portico/shared/http-context";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import { drained } from "../drained.js";
@@ -12,6 +13,11 @@ const PIECE = 64 * 1024;
 const HELD_OF_STREAM = 2 * 1024 * 1024;
 /** An answer of which more is left when it has been handed over may be slow to go. */
 const LARGE = 1024 * 1024;
+/**
+ * How long after its request the head of a streamed answer waits for text: longer than a query may take, whose refusal needs a
+ * head of its own, and less than the gateway waits.
+ */
+const HEAD_AFTER_MS = 25_000;
 
 const slowAnswers = new SlowAnswers();
 
@@ -102,14 +108,26 @@ export async function respondWithFile(
 
 /**
  * Sends text as it comes, no faster than the client reads. Nothing is sent before a fair amount is there, so that a query
- * that fails at once still gets its error body; one that fails later breaks the connection.
+ * that fails at once still gets its error body; one that fails later breaks the connection. Where little is found in a long
+ * time, the head goes first.
  */
-async function respondWithText(
+export async function respondWithText(
   response: Response,
   text: AsyncIterable<string>,
   bytesHeld?: () => number,
+  headAfterMs = HEAD_AFTER_MS,
 ): Promise<void> {
   response.status(200);
+  const leftMs = contextOf(response.req).began + headAfterMs - performance.now();
+  const late = setTimeout(() => response.headersSent || response.flushHeaders(), leftMs);
+  await sendText(response, text, bytesHeld).finally(() => clearTimeout(late));
+}
+
+async function sendText(
+  response: Response,
+  text: AsyncIterable<string>,
+  bytesHeld: (() => number) | undefined,
+): Promise<void> {
   let pending = "";
   let endWatch: (() => void) | undefined;
   for await (const each of text) {

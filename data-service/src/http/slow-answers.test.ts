@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
+import { requestContext } from "@portico/shared/http-context";
 import { listen, type RunningServer } from "@portico/shared/server";
 import express, { type Express, type Response } from "express";
 import { respondWithList } from "./respond.js";
@@ -19,6 +20,7 @@ const begun: { readonly ip: string | undefined; readonly response: Response }[] 
 beforeEach(async () => {
   const slowAnswers = new SlowAnswers(400, 50);
   app = express().set("trust proxy", "loopback");
+  app.use(requestContext((path) => path));
   app.get("/begun", ({ ip }, response) => {
     slowAnswers.watch(response, () => 100);
     response.write("begun");

@@ -1,5 +1,5 @@
 // One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingMessage } from "node:http";
 import type { Writable } from "node:stream";
 import { AppError, isClientError, uncertain } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
@@ -145,8 +145,10 @@ export class Exchange {
     if (status >= 400) this.#dropRest();
     else answer.once("end", () => this.#dropRest());
     this.#file?.keep(answer);
-    if (known === undefined) passOn(answer, this.#response);
-    else {
+    if (known === undefined) {
+      passOn(answer, this.#response);
+      setImmediate(sendHeadSoon, this.#response);
+    } else {
       answer.resume();
       this.#response.end(known.body);
     }
@@ -302,10 +304,13 @@ function passOn(source: IncomingMessage, destination: Writable, onParts?: () => 
 /** Some clients send the body right after the head; refusing them before it has come would cost a connection each. */
 const BODY_SOON_MS = 50;
 
-/** A client that is refused by its head need not send a body first, so the head goes ahead of a body that is not here soon. */
-function sendHeadSoon(upstream: ClientRequest): void {
-  const isDue = (): boolean => !upstream.headersSent && !upstream.destroyed;
-  if (isDue()) setTimeout(() => isDue() && upstream.flushHeaders(), BODY_SOON_MS);
+/**
+ * The head goes ahead of a body that is not here soon: a client that is refused by its head need not send a body first, and
+ * one whose answer is long in the making knows that it comes.
+ */
+function sendHeadSoon(message: OutgoingMessage): void {
+  const isDue = (): boolean => !message.headersSent && !message.destroyed;
+  if (isDue()) setTimeout(() => isDue() && message.flushHeaders(), BODY_SOON_MS);
 }
 
 /** 304 is an answer; any other 3xx would send us, or the client, to an unchecked address. */
