@@ -68,9 +68,9 @@ interface Opened extends Pick<Deps, "config" | "logger" | "metrics" | "store"> {
 async function wire({ config, logger, secrets, metrics, store }: Opened): Promise<Deps> {
   metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
   const auth = await makeAuth(config, secrets, store, metrics, logger);
-  const files = makeFileParts(config, store, logger);
   const freeSpace = freeSpaceOf(config);
   const requireSpace = freeSpace && spaceCheck(freeSpace);
+  const files = makeFileParts(config, store, logger, requireSpace);
   const records = makeRecords({ config, secrets, store, auth, files, metrics, logger, requireSpace });
   const users: AuthParts["users"] = auth.users;
   return {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { unavailable } from "@portico/shared/app-error";
 import { ObjectId } from "mongodb";
 import type { ContentStore } from "../files/content-store.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
@@ -94,6 +95,22 @@ describe("a content", () => {
     await pause(100);
     expect(asked).toBe(1);
     await reading.return?.();
+  });
+});
+
+describe("a content that comes while the disk fills up", () => {
+  it("is stored as far as there is room for it, and no further", async () => {
+    let looks = 0;
+    const requireSpace = async (): Promise<void> => {
+      looks += 1;
+      if (looks > 2) throw unavailable("The disk is nearly full.", 60);
+    };
+    const watching = makeGridFsContent(database.db, false, requireSpace);
+    const another = new ObjectId();
+    await expect(watching.write(another.toHexString(), pieces())).rejects.toThrow("nearly full");
+    const stored = await database.db.collection("_content.chunks").countDocuments({ files_id: another });
+    expect(stored * CHUNK_BYTES).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(stored).toBeGreaterThan(0);
   });
 });
 

@@ -10,11 +10,14 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 import { inPieces } from "../files/in-pieces.js";
+import type { RequireSpace } from "../space-check.js";
 import { isUnanswered } from "./driver-errors.js";
 
 const BUCKET = "_content";
 /** Half of what the specification advises: each running download holds one chunk in memory, each upload up to two. */
 const CHUNK_BYTES = 127 * 1024;
+/** How many chunks an upload stores between two looks at the disk: about a megabyte, as many may be under way at once. */
+const CHUNKS_BETWEEN_LOOKS = 8;
 /** How many chunks a download asks for at once. */
 const BATCH = 1;
 /** Downloads may use this share of the connections to wait for chunks: the others are for everybody else. */
@@ -35,8 +38,11 @@ interface FileDocument {
   readonly filename: string;
 }
 
-/** @param cluster whether the database is more than one server */
-export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
+/**
+ * @param cluster whether the database is more than one server
+ * @param requireSpace given if the disk under the database is ours to watch
+ */
+export function makeGridFsContent(db: Db, cluster: boolean, requireSpace?: RequireSpace): ContentStore {
   const files = db.collection<FileDocument>(`${BUCKET}.files`);
   // On a standalone server all collections share one journal: when the end of a file is on disk, its chunks are as well.
   const writeConcern: { writeConcern?: WriteConcernSettings } = cluster
@@ -50,6 +56,8 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
       let n = 0;
       let length = 0;
       for await (const data of inPieces(bytes, CHUNK_BYTES)) {
+        // Others fill the disk meanwhile, and not all say beforehand how much they bring.
+        if (n % CHUNKS_BETWEEN_LOOKS === 0) await requireSpace?.();
         await chunks.insertOne({ _id: new ObjectId(), files_id, n, data });
         n += 1;
         length += data.length;

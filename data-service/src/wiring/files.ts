@@ -10,6 +10,7 @@ import { makeS3Content } from "../files/s3-content.js";
 import type { Store } from "../mongo/connect.js";
 import { makeContentLedger } from "../mongo/content-ledger.js";
 import { makeGridFsContent } from "../mongo/gridfs-content.js";
+import type { RequireSpace } from "../space-check.js";
 
 export type FileParts = Pick<FileDeps, "contents" | "ledger" | "fileTables">;
 
@@ -17,12 +18,13 @@ export function makeFileParts(
   { s3, systemTablePrefix, uploadLeaseSeconds }: Config,
   store: Store,
   logger: Logger,
+  requireSpace: RequireSpace | undefined,
 ): FileParts {
   const { files, folders } = systemTableNames(systemTablePrefix);
   const fileTables = { files, folders };
   const ledger = makeContentLedger(store.db, fileTables.files);
   const content = withRecent(
-    s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3),
+    s3 === undefined ? makeGridFsContent(store.db, store.cluster, requireSpace) : makeS3Content(s3),
   );
   const leaseMs = uploadLeaseSeconds * 1_000;
   const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
