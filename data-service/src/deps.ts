@@ -41,15 +41,25 @@ export interface Deps {
 /**
  * Opens everything the service needs, or nothing.
  * @param opening the database of the settings, if it is already being opened
+ * @param patienceMs how long to wait for a database that can't be reached
  */
-export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
+export async function makeDeps(
+  config: Config,
+  opening?: Promise<OpenAddress>,
+  patienceMs = 0,
+): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
   const metrics = makeMetrics();
   const isTraced = config.otlpEndpoint !== undefined;
-  const store = await connectStore(opening ?? config.mongodbUrl, { monitorCommands: isTraced }, (client) => {
-    measurePool(client, metrics.registry);
-    if (isTraced) traceCommands(client);
-  });
+  const store = await connectStore(
+    opening ?? config.mongodbUrl,
+    { monitorCommands: isTraced },
+    (client) => {
+      measurePool(client, metrics.registry);
+      if (isTraced) traceCommands(client);
+    },
+    { ms: patienceMs, tell: (problem) => logger.warn(`waiting for the database: ${problem}`) },
+  );
   try {
     const secrets = await loadSecrets(config, () => holdsSealedKeys(makeKeyStore(store.db)));
     return await wire({ config, logger, secrets, metrics, store });

@@ -24,6 +24,8 @@ import { finishInterrupted } from "./schema/create-table.js";
 import { isDead, type Noted } from "./schema/dead-instances.js";
 import { removeHalfMade } from "./schema/make-table.js";
 
+/** How long to wait for a database that can't be reached: services may be started in any order. */
+const DATABASE_PATIENCE_MS = 60_000;
 /** How often counts that a dead process left uncertain are looked for. */
 const COUNT_REPAIR_EVERY_MS = 5_000;
 /** How often to look for writes that a dead process has left half done. */
@@ -39,7 +41,7 @@ const MAKING_REPAIR_EVERY_MS = 5_000;
  */
 export async function startDataService(config: Config, opening: Promise<OpenAddress>): Promise<Service> {
   const { otlpEndpoint } = config;
-  const deps = await makeDeps(config, opening);
+  const deps = await makeDeps(config, opening, DATABASE_PATIENCE_MS);
   const tracing =
     otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, deps.logger);
   const health = { stopping: false };

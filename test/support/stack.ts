@@ -156,11 +156,19 @@ export async function dropDatabase(mongodbUrl: string): Promise<void> {
   await client.close();
 }
 
+/** A service that is not ready yet. */
+export interface StartingService extends Pick<RunningService, "process" | "log"> {
+  /** Rejects with its problems when it refuses to start. */
+  readonly ready: Promise<RunningService>;
+}
+
 /** Runs a service as its own process. Rejects with its problems when it refuses to start. */
-export async function startService(
-  module: string,
-  env: Readonly<Record<string, string>>,
-): Promise<RunningService> {
+export function startService(module: string, env: Readonly<Record<string, string>>): Promise<RunningService> {
+  return beginService(module, env).ready;
+}
+
+/** The same, for whoever looks at it before it is ready. */
+export function beginService(module: string, env: Readonly<Record<string, string>>): StartingService {
   const child = spawn(process.execPath, [fileOf(module)], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -174,13 +182,13 @@ export async function startService(
   });
   // Not `exit`: its last lines may come after that.
   const closed = once(child, "close").then(() => noteUndocumented(nameOf(module), output.log, testFile()));
-  const url = await readiness(child, output);
-  return {
+  const starting = { process: child, log: () => output.log };
+  const ready = readiness(child, output).then((url) => ({
+    ...starting,
     url,
-    process: child,
-    log: () => output.log,
-    stop: (signal) => stopChild(child, { closed, errors: () => output.errors }, signal),
-  };
+    stop: (signal?: NodeJS.Signals) => stopChild(child, { closed, errors: () => output.errors }, signal),
+  }));
+  return { ...starting, ready };
 }
 
 function readiness(child: ChildProcess, output: { errors: string }): Promise<string> {

@@ -8,6 +8,7 @@ import {
   type MongoClientOptions,
   MongoServerError,
 } from "mongodb";
+import { type Patience, whenReached } from "./await-server.js";
 import { type OpenAddress, openAddress } from "./open-address.js";
 import { Readiness } from "./readiness.js";
 import { isMongos } from "./sharding.js";
@@ -45,16 +46,18 @@ const OLDEST_WIRE_VERSION = 17;
  * @param mongodbUrl what it says, or what was opened for it, which is closed with the store
  * @param options what a test sets differently
  * @param watch gets the client before it connects, to listen to its events
+ * @param patience for a server that may still be starting; without it nobody waits
  * @throws ConfigError (EngineError is one) with one clear sentence when nothing answers there
  */
 export async function connectStore(
   mongodbUrl: string | Promise<OpenAddress>,
   options: MongoClientOptions = {},
   watch: WatchClient = () => {},
+  patience?: Patience,
 ): Promise<Store> {
   const address = await (typeof mongodbUrl === "string" ? openAddress(mongodbUrl) : mongodbUrl);
   try {
-    return closingAddress(await connectDriver(address, options, watch), address);
+    return closingAddress(await connectDriver(address, options, watch, patience), address);
   } catch (error) {
     await address.close();
     throw error;
@@ -65,12 +68,16 @@ async function connectDriver(
   { url, database }: OpenAddress,
   options: MongoClientOptions,
   watch: WatchClient,
+  patience: Patience | undefined,
 ): Promise<Store> {
   const client = makeClient(url, options);
   watch(client);
-  try {
+  const greet = async (): Promise<Document> => {
     await client.connect();
-    const hello = await client.db("admin").command({ hello: 1 });
+    return client.db("admin").command({ hello: 1 });
+  };
+  try {
+    const hello = await whenReached(greet, patience, (error) => connectionProblem(client, error).message);
     if (isTooOld(hello)) throw tooOld(client);
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));

@@ -23,11 +23,12 @@ export interface OwnEngine {
   stop(): Promise<void>;
 }
 
-export async function startOwnEngine(): Promise<OwnEngine> {
+/** @param port of its proxy; else any that is free */
+export async function startOwnEngine(port?: number): Promise<OwnEngine> {
   const directory = await mkdtemp(join(tmpdir(), "portico-engine-"));
   const data = join(directory, "mongodb");
   let engine = await startEngine(data);
-  const proxy = await startToxicProxy(() => ({ path: socketOf(engine) }));
+  const proxy = await startToxicProxy(() => ({ path: socketOf(engine) }), port);
   return {
     mongodbUrl: `mongodb://127.0.0.1:${proxy.port}/portico?directConnection=true`,
     proxy,

@@ -29,8 +29,8 @@ export interface ToxicProxy {
   close(): Promise<void>;
 }
 
-/** Listens on loopback. @param target asked for each connection */
-export async function startToxicProxy(target: () => NetConnectOpts): Promise<ToxicProxy> {
+/** Listens on loopback. @param target asked for each connection @param port else any that is free */
+export async function startToxicProxy(target: () => NetConnectOpts, port = 0): Promise<ToxicProxy> {
   let toxic: Toxic = { kind: "none" };
   const clients = new Set<Socket>();
   const server: Server = createServer({ allowHalfOpen: true }, (client) => {
@@ -41,7 +41,7 @@ export async function startToxicProxy(target: () => NetConnectOpts): Promise<Tox
     void pass(client, upstream, spoil, false);
     void pass(upstream, client, spoil, true);
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,

@@ -1,0 +1,36 @@
+// Waiting for a database that is not there yet: for what, how long, and what is said meanwhile.
+import { expect, it } from "@jest/globals";
+import { MongoNetworkError, MongoServerError } from "mongodb";
+import { whenReached } from "./await-server.js";
+
+const away = new MongoNetworkError("connect ECONNREFUSED");
+/** Everybody who was told something. */
+const asked = (patienceMs: number, ...failures: Error[]) => {
+  const told: string[] = [];
+  let attempts = 0;
+  const ask = async (): Promise<string> => {
+    const failure = failures[attempts];
+    attempts += 1;
+    if (failure !== undefined) throw failure;
+    return `at attempt ${attempts}`;
+  };
+  const patience = { ms: patienceMs, tell: (problem: string) => void told.push(problem) };
+  return { told, answer: whenReached(ask, patience, String) };
+};
+
+it("asks again until the server is reached, and says once what it waits for", async () => {
+  const { told, answer } = asked(60_000, away, away);
+  expect(await answer).toBe("at attempt 3");
+  expect(told).toEqual([String(away)]);
+});
+
+it("fails as the last attempt did when the time is over", async () => {
+  await expect(asked(200, away, away, away).answer).rejects.toBe(away);
+});
+
+it("does not wait for what waiting does not mend", async () => {
+  const refused = new MongoServerError({ message: "Authentication failed.", code: 18 });
+  const { told, answer } = asked(60_000, refused);
+  await expect(answer).rejects.toBe(refused);
+  expect(told).toEqual([]);
+});
