@@ -6,11 +6,12 @@ import { dirname } from "node:path";
 import { engineOfRun } from "./run-state.js";
 
 export default async function tearDown(): Promise<void> {
-  await stopEngine();
+  await endEngine();
   await requireDocumented(process.env.PORTICO_UNDOCUMENTED ?? "");
 }
 
-async function stopEngine(): Promise<void> {
+/** Stops the engine of the run, if it has one, and removes its data. @throws when it had ended before */
+export async function endEngine(): Promise<void> {
   const { engine } = engineOfRun;
   if (engine === undefined) return;
   const { exitCode, signalCode } = engine.process;
