@@ -55,6 +55,7 @@ describe("readConfig", () => {
       queryPlanWindowChildren: 40,
       schemaFile: undefined,
       schemaChangeWaitMs: 20_000,
+      repairEveryMs: 5_000,
       changesHeartbeatMs: 15_000,
       changesStallMs: 30_000,
       bodyMaxBytes: 1_048_576,

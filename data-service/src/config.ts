@@ -57,6 +57,8 @@ export interface Config extends OverloadLimits, AnswerLimits, BodyLimits {
   readonly queryPlanWindowChildren: number;
   /** SCHEMA_CHANGE_WAIT_MS: how long an answer waits for a change of a table; tests shorten it. */
   readonly schemaChangeWaitMs: number;
+  /** REPAIR_EVERY_MS: how often it is looked for what dead instances have left half done; tests shorten it. */
+  readonly repairEveryMs: number;
   /** CHANGES_HEARTBEAT_MS: how often a stream of changes shows that it lives; tests shorten it. */
   readonly changesHeartbeatMs: number;
   /** CHANGES_STALL_MS: how long a stream waits for a client that does not read; tests shorten it. */
@@ -131,6 +133,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       max: 1_000,
     }),
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
+    repairEveryMs: reader.integer("REPAIR_EVERY_MS", 5_000, { min: 50, max: 600_000 }),
     changesHeartbeatMs: reader.integer("CHANGES_HEARTBEAT_MS", 15_000, { min: 100, max: 600_000 }),
     changesStallMs: reader.integer("CHANGES_STALL_MS", 30_000, { min: 100, max: 600_000 }),
     ...readBodyLimits(reader),

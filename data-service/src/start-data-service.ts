@@ -26,14 +26,6 @@ import { removeHalfMade } from "./schema/make-table.js";
 
 /** How long to wait for a database that can't be reached: services may be started in any order. */
 const DATABASE_PATIENCE_MS = 60_000;
-/** How often counts that a dead process left uncertain are looked for. */
-const COUNT_REPAIR_EVERY_MS = 5_000;
-/** How often to look for writes that a dead process has left half done. */
-const UNFINISHED_REPAIR_EVERY_MS = 5_000;
-/** How often changes that a dead process made but did not publish are looked for. */
-const JOURNAL_REPAIR_EVERY_MS = 5_000;
-/** How often to look for tables that a dead process began to make: their names are taken until then. */
-const MAKING_REPAIR_EVERY_MS = 5_000;
 
 /**
  * @param opening the database of the settings; closed with the service
@@ -102,8 +94,10 @@ async function serve(deps: Deps, health: { stopping: boolean }): Promise<Running
 
 /** Among several instances, each completes what one that died has left. */
 function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.Timeout[] {
-  const repeat = (everyMs: number, problem: string, repair: () => Promise<void>): NodeJS.Timeout =>
-    setInterval(() => void repair().catch((err: unknown) => logger.warn({ err }, problem)), everyMs).unref();
+  const repeat = (problem: string, repair: () => Promise<void>): NodeJS.Timeout => {
+    const turn = (): void => void repair().catch((err: unknown) => logger.warn({ err }, problem));
+    return setInterval(turn, config.repairEveryMs).unref();
+  };
   const { clock, instances, presence } = records;
   const onlooker = { clock, instances, own: presence.id, alone: false };
   // Its own makings take as long as they take. Those of an earlier version, which did not note whose they were, wait for a
@@ -112,7 +106,6 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
     !["", presence.id].includes(maker.instance) && (await isDead(onlooker, maker));
   return [
     repeat(
-      MAKING_REPAIR_EVERY_MS,
       "tables whose making was interrupted were not finished",
       oneAtATime(async () => {
         await finishInterrupted(records, isLeft);
@@ -122,22 +115,18 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
     // Repairing a number that others keep changing takes a while, and two repairs at once would only get in each other's
     // way.
     repeat(
-      COUNT_REPAIR_EVERY_MS,
       "counts were not repaired",
       oneAtATime(() => repairCounts(records, { alone: false })),
     ),
     repeat(
-      JOURNAL_REPAIR_EVERY_MS,
       "the journal was not repaired",
       oneAtATime(() => repairJournal(records, { alone: false })),
     ),
     repeat(
-      UNFINISHED_REPAIR_EVERY_MS,
       "interrupted writes were not taken back",
       oneAtATime(() => repairUnfinished(records, { alone: isEmbedded(config) })),
     ),
     repeat(
-      UNFINISHED_REPAIR_EVERY_MS,
       "links to what was deleted were not looked for",
       oneAtATime(() => lookAfterDeletes(records, { alone: isEmbedded(config) })),
     ),

@@ -7,6 +7,7 @@ import type { Api } from "../support/api.js";
 import { type QuickAndSlow, startQuickAndSlow } from "../support/behind-proxy.js";
 import { isCommand, stopAt } from "../support/command-proxy.js";
 import { uploaded } from "../support/files.js";
+import { REPAIRING_OFTEN } from "../support/stack.js";
 import { until } from "../support/wait.js";
 
 /** A dead process is known as such after ten seconds. */
@@ -17,7 +18,7 @@ let api: Api;
 
 beforeEach(async () => {
   await system?.stop();
-  system = await startQuickAndSlow();
+  system = await startQuickAndSlow(REPAIRING_OFTEN);
   api = system.api;
 }, 60_000);
 

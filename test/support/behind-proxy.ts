@@ -48,9 +48,10 @@ export interface QuickAndSlow {
   stop(): Promise<void>;
 }
 
-export async function startQuickAndSlow(): Promise<QuickAndSlow> {
-  const quick = await startStack();
-  const held = await startBehindProxy(quick);
+/** @param env settings of both */
+export async function startQuickAndSlow(env: Readonly<Record<string, string>> = {}): Promise<QuickAndSlow> {
+  const quick = await startStack({ env });
+  const held = await startBehindProxy(quick, env);
   return {
     api: await asAdmin(quick),
     held,

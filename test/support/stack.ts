@@ -49,6 +49,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** For tests of what others make of an instance's end: they look for it four times a second. */
+export const REPAIRING_OFTEN = { REPAIR_EVERY_MS: "250" } as const;
+
 export const ADMIN = { email: "admin@example.com", password: "correct horse battery" } as const;
 
 /** Starts one data service and one gateway; resolves when both are ready. */

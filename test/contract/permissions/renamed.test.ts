@@ -6,7 +6,7 @@ import type { Db } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { CommandProxy } from "../../support/command-proxy.js";
-import { type Stack, startStack } from "../../support/stack.js";
+import { REPAIRING_OFTEN, type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { patchConfirmed } from "../tables/change.js";
@@ -24,7 +24,7 @@ let here: Api;
 let there: Api;
 
 beforeAll(async () => {
-  twin = await startStack();
+  twin = await startStack({ env: REPAIRING_OFTEN });
   held = await startBehindProxy(twin);
   ({ stack, proxy, db } = held);
   admin = await asAdmin(twin);

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { type Stack, startStack } from "../../support/stack.js";
+import { REPAIRING_OFTEN, type Stack, startStack } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { deleteConfirmed } from "../tables/change.js";
@@ -21,7 +21,7 @@ let client: MongoClient;
 let db: Db;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ env: REPAIRING_OFTEN });
   api = await asAdmin(stack);
   client = await MongoClient.connect(stack.mongodbUrl);
   db = client.db();

@@ -1,13 +1,18 @@
 // A write of which the database did not say whether it was done: what a look shows then may be relied on.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, isCommand, isWriteOf, nth } from "../../support/command-proxy.js";
 import { upload } from "../../support/files.js";
+import { REPAIRING_OFTEN } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
 import { makeTable } from "./make.js";
+
+/** Several times as long as from one look for what was left to the next. */
+const LOOKED_FOR_MS = 2_000;
 
 let held: BehindProxy;
 let proxy: CommandProxy;
@@ -15,7 +20,7 @@ let admin: Api;
 let db: Db;
 
 beforeAll(async () => {
-  held = await startBehindProxy();
+  held = await startBehindProxy(undefined, REPAIRING_OFTEN);
   ({ proxy, db } = held);
   admin = await asAdmin(held.stack);
   await makeTable(admin, { name: "ships", columns: [{ name: "name", type: "string" }] });
@@ -38,8 +43,7 @@ describe("a create that nobody knows to be whole", () => {
     // As if a minute had passed.
     const notes = db.collection("_unfinished");
     await notes.updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
-    // As often as it is looked for what was left, and once more.
-    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    await sleep(LOOKED_FOR_MS);
     proxy.decide(() => "pass");
     await until(
       () => notes.countDocuments(),
@@ -317,7 +321,10 @@ describe("a create of a counted child whose answer was lost", () => {
     const number = async () =>
       (await admin.get(`/ships/${id}`, { fields: "_count(crews)" })).body.data[0]._count.crews;
     expect(await until(number, (seen) => seen === 1, 30_000)).toBe(1);
-    expect(await db.collection("_counting").countDocuments()).toBe(0);
+    await until(
+      () => db.collection("_counting").countDocuments(),
+      (marks) => marks === 0,
+    );
   }, 90_000);
 });
 

@@ -1,11 +1,16 @@
 // A delete of which nobody knows whether the database has heard of it: it is judged before it is done, whoever ends it.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
+import { REPAIRING_OFTEN } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
+
+/** Several times as long as from one look for what was left to the next. */
+const LOOKED_FOR_MS = 2_000;
 
 let held: BehindProxy;
 let proxy: CommandProxy;
@@ -13,7 +18,7 @@ let admin: Api;
 let db: Db;
 
 beforeAll(async () => {
-  held = await startBehindProxy();
+  held = await startBehindProxy(undefined, REPAIRING_OFTEN);
   ({ proxy, db } = held);
   admin = await asAdmin(held.stack);
   const columns = [{ name: "name", type: "string" }];
@@ -133,8 +138,7 @@ describe("a delete that takes longer than a minute", () => {
     await reached;
     const old = new Date(Date.now() - 300_000);
     await db.collection("_deletes").updateMany({ done: false }, { $set: { at: old } });
-    // As often as it is looked, and once more.
-    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    await sleep(LOOKED_FOR_MS);
     const notes = await db.collection("_deletes").find({ done: false }).toArray();
     expect(new Set(notes.map(({ at }) => at.getTime()))).toEqual(new Set([old.getTime()]));
     goOn();
