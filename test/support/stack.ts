@@ -78,11 +78,7 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
     MAX_WAIT_MS: options.shipped ? "" : "0",
     ...options.env,
   };
-  let dataService = await startService("@portico/data-service/main", env);
-  let gateway = await startService("@portico/gateway/main", env).catch(async (error: unknown) => {
-    await dataService.stop();
-    throw error;
-  });
+  let [dataService, gateway] = await startBoth(env);
   return {
     appUrl,
     dataUrl: dataService.url,
@@ -113,6 +109,18 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
         },
       ),
   };
+}
+
+/** At once, for neither needs the other to start. @throws why the data service did not start, or else the gateway */
+async function startBoth(env: Readonly<Record<string, string>>): Promise<[RunningService, RunningService]> {
+  const [data, door] = [
+    startService("@portico/data-service/main", env),
+    startService("@portico/gateway/main", env),
+  ];
+  const ends = await Promise.allSettled([data, door]);
+  if (ends.some(({ status }) => status === "rejected"))
+    for (const end of ends) if (end.status === "fulfilled") await end.value.stop();
+  return [await data, await door];
 }
 
 function sharedBy({ mongodbUrl, dataDir, appUrl }: Stack, { env }: StackOptions): StackOptions {
