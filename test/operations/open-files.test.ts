@@ -11,6 +11,11 @@ import { until } from "../support/wait.js";
 const COLLECTIONS = 100;
 const INDEXES = ["a", "b", "c"];
 
+/** What the engine is told to close, and when. */
+const CLOSING = "file_manager=(close_idle_time=30,close_scan_interval=10,close_handle_minimum=250)";
+/** The same with less to wait for. */
+const CLOSING_SOON = "file_manager=(close_idle_time=2,close_scan_interval=1,close_handle_minimum=250)";
+
 test("files of collections that nobody uses, or that were dropped, are closed within a minute", async () => {
   const directory = await mkdtemp(join(tmpdir(), "portico-files-"));
   const engine = await startEngine(directory);
@@ -26,7 +31,14 @@ test("files of collections that nobody uses, or that were dropped, are closed wi
     }
     await client.db("dropped").dropDatabase();
     expect(await handles()).toBeGreaterThan(before + COLLECTIONS * INDEXES.length);
-    await until(handles, (open) => open < before + 50, 70_000);
+    const engineSettings = client.db("admin");
+    const { wiredTigerEngineRuntimeConfig: given } = await engineSettings.command({
+      getParameter: 1,
+      wiredTigerEngineRuntimeConfig: 1,
+    });
+    expect(given).toBe(CLOSING);
+    await engineSettings.command({ setParameter: 1, wiredTigerEngineRuntimeConfig: CLOSING_SOON });
+    await until(handles, (open) => open < before + 50);
     expect(await client.db("left").collection("things_7").countDocuments({ a: 1 })).toBe(0);
   } finally {
     await client.close();
