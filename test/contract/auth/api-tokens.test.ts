@@ -14,6 +14,8 @@ import { make, makeTable, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
+/** For how long an instance believes what it has looked up, and something for a busy machine. */
+const ELSEWHERE_WITHIN_MS = 5_000 + 1_500;
 
 let stack: Stack;
 let twin: Stack;
@@ -304,7 +306,7 @@ describe("DELETE /auth/api-tokens/{id}", () => {
     expect([(await using(token).get("/me")).status, await elsewhere()]).toEqual([200, 200]);
     expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(200);
     expect((await using(token).get("/me")).status).toBe(401);
-    await until(elsewhere, (status) => status === 401, 5_000);
+    await until(elsewhere, (status) => status === 401, ELSEWHERE_WITHIN_MS);
     expect(await listed(id)).toBeUndefined();
     expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(404);
   });
