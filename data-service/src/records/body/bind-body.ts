@@ -208,7 +208,8 @@ function linkText(json: Json | undefined): string {
 
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
   const { hooks, table, catalog, shape, mode, stamp } = context;
-  const filled = isObject(body) ? { ...body, ...grant.presets } : body;
+  // A copy of a body with very many names costs more than all that is asked of it.
+  const filled = preset.size > 0 && isObject(body) ? { ...body, ...grant.presets } : body;
   const prepared = hooks.prepare(filled, mode);
   const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
   const seen = authorizeLinks(checked, shape.view, preset);

@@ -113,7 +113,6 @@ function checkMembers(
     report("body", noObject(body));
     return { values, links };
   }
-  const given = new Set(Object.keys(body));
   const comesDeleted = isDeletedCopy(body, table, view);
   const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
   const guessing = { ...view, guess: view.guess ?? makeGuess(table, view.mayWrite) };
@@ -135,12 +134,9 @@ function checkMembers(
     }
   }
   if (mode === "create") {
-    const there = new Set([
-      ...given,
-      ...(view.stamped ?? []),
-      ...(comesDeleted ? table.relations.keys() : []),
-    ]);
-    fillIn(table, view, there, values, report);
+    const others = new Set([...(view.stamped ?? []), ...(comesDeleted ? table.relations.keys() : [])]);
+    const isThere = (name: string): boolean => Object.hasOwn(body, name) || others.has(name);
+    fillIn(table, view, isThere, values, report);
   }
   return { values, links };
 }
@@ -285,13 +281,13 @@ function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
 function fillIn(
   table: Table,
   view: WriteView,
-  given: ReadonlySet<string>,
+  isThere: (name: string) => boolean,
   values: Map<Column, Stored | null>,
   report: Report,
 ): void {
   const missing: (Column | Relation)[] = [];
   for (const column of table.columns.values()) {
-    if (column.generated || given.has(column.name)) continue;
+    if (column.generated || isThere(column.name)) continue;
     const standard =
       column.default === undefined
         ? undefined
@@ -300,7 +296,7 @@ function fillIn(
     else if (column.required) missing.push(column);
   }
   for (const relation of table.relations.values()) {
-    if (relation.required && !given.has(relation.name)) missing.push(relation);
+    if (relation.required && !isThere(relation.name)) missing.push(relation);
   }
   const mayName = (member: Column | Relation): boolean =>
     view.mayWrite(member) || view.mayRead?.(member) === true;
