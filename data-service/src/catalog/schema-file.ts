@@ -98,38 +98,17 @@ const COLUMN_KEYS = [
 ];
 const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "description"];
 
-/** Ids in the file that no member of the table has. */
-export function unknownIds({ json }: FileTable, { columns, relations }: TableDefinition): string[] {
-  const known = new Set([...columns, ...relations].map(({ id }) => id));
-  return memberObjects(json).flatMap(({ id }) => (typeof id === "string" && !known.has(id) ? [id] : []));
-}
-
-/** Names of the members that have one of these ids in the file. */
-export function namesOfIds({ json }: FileTable, ids: ReadonlySet<string>): ReadonlySet<string> {
-  const named = memberObjects(json).filter(({ id }) => typeof id === "string" && ids.has(id));
-  return new Set(named.flatMap(({ name }) => (typeof name === "string" ? [name] : [])));
-}
-
-function memberObjects({ columns, relations }: JsonObject): JsonObject[] {
-  return [columns, relations].flatMap((list) => (isArray(list) ? list.filter(isObject) : []));
-}
-
 /**
  * The body of the change that makes a table what the file says. The file is the whole truth, so whatever it leaves out is
  * set to null, and its members get the ids of the table's members: by id, otherwise by name.
- * @param kept ids of members that were removed and may come back by an undo: whatever is made in their place is another one
  */
-export function changeBody(
-  table: FileTable,
-  existing: TableDefinition,
-  kept: ReadonlySet<string> = new Set(),
-): JsonObject {
+export function changeBody(table: FileTable, existing: TableDefinition): JsonObject {
   const { id: _id, ...json } = table.json;
   return {
     ...nulls(TABLE_KEYS.filter((key) => key !== "name")),
     ...json,
-    columns: withIds(json.columns, existing.columns, { keys: COLUMN_KEYS, kept }),
-    relations: withIds(json.relations, existing.relations, { keys: RELATION_KEYS, kept }),
+    columns: withIds(json.columns, existing.columns, COLUMN_KEYS),
+    relations: withIds(json.relations, existing.relations, RELATION_KEYS),
     uniques: json.uniques ?? [],
     indexes: json.indexes ?? [],
   };
@@ -142,7 +121,7 @@ function nulls(keys: readonly string[]): Record<string, null> {
 function withIds(
   given: Json | undefined,
   existing: readonly (ColumnDefinition | RelationDefinition)[],
-  { keys, kept }: { readonly keys: readonly string[]; readonly kept: ReadonlySet<string> },
+  keys: readonly string[],
 ): Json {
   if (!isArray(given)) return given ?? [];
   const known = new Set(existing.map(({ id }) => id));
@@ -154,9 +133,7 @@ function withIds(
     const whole = { ...nulls(keys), ...each };
     if (typeof each.id === "string" && known.has(each.id)) return whole;
     const same = existing.find((member) => member.name === each.name && !named.has(member.id));
-    if (same !== undefined) return { ...whole, id: same.id };
-    const { id, ...anew } = whole;
-    return typeof id === "string" && kept.has(id) ? anew : whole;
+    return same === undefined ? whole : { ...whole, id: same.id };
   });
 }
 

@@ -65,8 +65,6 @@ export interface ChangeStore {
   pass(id: string): Promise<void>;
   /** Fields in which a member's values were before changes that have not been swept yet. */
   formerFields(table: string, member: string): Promise<string[]>;
-  /** Those of these members that a change has removed, with their table or from it, and that are kept for an undo. */
-  keptMembers(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Is a table that was deleted kept for an undo? */
   keepsTable(table: string): Promise<boolean>;
   /** Is the collection kept for a deleted table? An adopted one is there for others, with or without that table. */
@@ -120,15 +118,6 @@ export function makeChangeStore(db: Db): ChangeStore {
       );
       return [...new Set(fields)];
     },
-    async keptMembers(ids) {
-      if (ids.length === 0) return new Set();
-      const having = ["columns", "relations"].map((list) => ({ [`before.${list}.id`]: { $in: ids } }));
-      const known = await changes
-        .find({ $or: having, state: { $ne: "undone" } }, { projection: { before: 1, after: 1 } })
-        .toArray();
-      const removed = new Set(known.flatMap(removedBy));
-      return new Set(ids.filter((id) => removed.has(id)));
-    },
     async keepsTable(table) {
       return (await changes.findOne({ removed: table, state: { $ne: "undone" } })) !== null;
     },
@@ -159,12 +148,4 @@ export function makeChangeStore(db: Db): ChangeStore {
       return (await changes.find(others).toArray()).map(toChange);
     },
   };
-}
-
-/** Ids of the members that are in none of the changed tables any more. */
-function removedBy({ before, after }: Pick<TableChange, "before" | "after">): string[] {
-  const idsIn = (tables: readonly TableDefinition[]): string[] =>
-    tables.flatMap(({ columns, relations }) => [...columns, ...relations].map(({ id }) => id));
-  const left = new Set(idsIn(after));
-  return idsIn(before).filter((id) => !left.has(id));
 }

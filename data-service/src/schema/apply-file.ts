@@ -7,7 +7,7 @@ import { type Catalog, ID_TYPES } from "../catalog/catalog.js";
 import { removesMember, type Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { looksRenamed } from "../catalog/risks.js";
-import { changeBody, type FileTable, matchTable, namesOfIds, unknownIds } from "../catalog/schema-file.js";
+import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import type { Rule } from "../permission/rule.js";
 import { until } from "../until.js";
 import { requireAllowed } from "./ask-data.js";
@@ -183,13 +183,12 @@ async function differenceOf(
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
-    const way = await wayToFile(deps, definitions, existing, table);
-    const { plan } = way;
+    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
     if (isNew) {
       await requireCollection(deps, existing);
       requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     }
-    const steps = isNew ? [] : way.steps;
+    const steps = isNew ? [] : plan.steps.map(stepText);
     const { from, to } = plan.own;
     // Documents that a new table adopts may stand against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
@@ -210,41 +209,12 @@ async function differenceOf(
   }
 }
 
-/** How a table becomes what the file says. */
-interface WayToFile {
-  readonly plan: ChangePlan;
-  /** Its steps, in words. */
-  readonly steps: readonly string[];
-}
-
-/** @throws AppError as `planChange` */
-async function wayToFile(
-  deps: ChangeDeps,
-  definitions: readonly TableDefinition[],
-  existing: TableDefinition,
-  table: FileTable,
-): Promise<WayToFile> {
-  // Under its former id, an undo would take what is made now for what was removed then, and leave it at that.
-  const kept = await deps.changes.keptMembers(unknownIds(table, existing));
-  const body = changeBody(table, existing, kept);
-  const plan = planChange(deps, definitions, existing.id, body, { ownIds: true });
-  const anew = namesOfIds(table, kept);
-  return { plan, steps: plan.steps.map((step) => stepText(step, anew)) };
-}
-
-/** @param anew names of members that are made in the place of removed ones */
-function stepText(step: Step, anew: ReadonlySet<string> = new Set()): string {
-  const { what, where, from, to } = step;
+function stepText({ what, where, from, to }: Step): string {
   const [former, later] = [from, to].map((member) =>
     typeof member === "object" && member !== null && "name" in member ? member.name : undefined,
   );
   const isRenamed = former !== undefined && later !== undefined && former !== later;
-  const isAnew = former === undefined && typeof later === "string" && anew.has(later);
-  return [
-    `${what} ${where}`,
-    isRenamed ? ` (renamed to "${later}")` : "",
-    isAnew ? " (made anew: the removed one is kept for an undo)" : "",
-  ].join("");
+  return `${what} ${where}${isRenamed ? ` (renamed to "${later}")` : ""}`;
 }
 
 async function refusalOf(deps: ChangeDeps, plan: ChangePlan): Promise<AppError | undefined> {
@@ -432,10 +402,10 @@ export async function changeToFile(
         "CONFLICT",
         `The new table "${table.name}" was changed by another request meanwhile.`,
       );
-    const way = await wayToFile(deps, definitions, existing, table);
-    if (foreseen !== undefined) requireForeseen(table, way.plan, foreseen);
-    steps = way.steps;
-    return way.plan;
+    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
+    if (foreseen !== undefined) requireForeseen(table, plan, foreseen);
+    steps = plan.steps.map(stepText);
+    return plan;
   };
   await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));
   return steps;
@@ -443,7 +413,7 @@ export async function changeToFile(
 
 /** What others have added since the file was compared would go again without a word. @throws AppError 409 */
 function requireForeseen({ name }: FileTable, { steps }: ChangePlan, foreseen: readonly string[]): void {
-  const removals = steps.filter(removesMember).map((step) => stepText(step));
+  const removals = steps.filter(removesMember).map(stepText);
   const added = removals.filter((each) => !foreseen.includes(each));
   if (added.length > 0)
     throw new AppError(

@@ -227,8 +227,8 @@ function restoringFills(
 }
 
 /**
- * A schema file may have given the ids of removed members to another table, with an earlier version. In an adopted collection
- * another member may have come to a field that is led back to.
+ * Meanwhile a schema file may have given the ids of removed members to another table. In an adopted collection another member
+ * may have come to a field that is led back to.
  * @throws AppError 409
  */
 function requireOwnMembers(
