@@ -99,13 +99,32 @@ describe("rules of a file and of a database", () => {
     expect(between([mine], stored).removed).toEqual(["1"]);
   });
 
-  it("that a change of tables has switched off go, those that somebody has stay", () => {
+  it("that a change of tables has switched off go where the file has others of their kind, those that somebody has stay", () => {
     const read = { table: "posts", action: "read" };
     const off = [
       { ...rule("1", "read", { fields: "old" }), isByChange: true },
       { ...rule("2", "read"), isByChange: false },
+      { ...rule("4", "update"), isByChange: true },
     ];
     expect(between([read], [rule("3", "read")], off).removed).toEqual(["1"]);
+    expect(between([], [], off)).toEqual(NOTHING);
+  });
+
+  it("that stay keep themselves, wherever others come, go or change before them", () => {
+    const any = { table: "posts", action: "create" };
+    const of = (status: string) => ({ presets: { status } });
+    const stored = [
+      rule("1", "create", of("draft")),
+      rule("2", "create", of("open")),
+      rule("3", "create", of("done")),
+    ];
+    const wanted = [
+      { ...any, ...of("open") },
+      { ...any, ...of("late") },
+    ];
+    expect(between(wanted, stored)).toMatchObject({ edited: ["3"], removed: ["1"] });
+    const moved = [{ ...any, ...of("open") }, { ...any, ...of("done") }, any, { ...any, ...of("draft") }];
+    expect(between(moved, stored)).toMatchObject({ edited: [], removed: ["1"] });
   });
 
   it("for writing are made again behind one that is to be tried before them", () => {
@@ -128,7 +147,7 @@ describe("rules of a file and of a database", () => {
     expect(between([{ ...any, ...drafts }, any], [rule("9", "create", drafts)]).removed).toEqual(["9"]);
   });
 
-  it("come to rest: once they are what the file says, nothing is left to do", () => {
+  it("come to rest, and none that stays is missing on the way: once they are what the file says, nothing is left to do", () => {
     const wanted = fc.array(fc.constantFrom("draft", "open", "done"), { maxLength: 6 });
     const there = fc.array(fc.tuple(fc.constantFrom("draft", "open", "done"), fc.nat(99)), { maxLength: 6 });
     const action = fc.constantFrom<Action>("create", "read");
@@ -141,7 +160,11 @@ describe("rules of a file and of a database", () => {
           .map(([status, number], at) => rule(`${String(number).padStart(2, "0")}${at}`, kind, of(status)))
           .toSorted((one, other) => (one.id < other.id ? -1 : 1));
         const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [] }, "50");
-        const after = change === undefined ? rules : applied(change, rules);
+        const steps = change === undefined ? [] : statesOf(change, rules);
+        const kept = states.filter((status) => rules.some(({ presets }) => presets?.status === status));
+        for (const state of steps)
+          expect(state.map(({ presets }) => presets?.status)).toEqual(expect.arrayContaining(kept));
+        const after = steps.at(-1) ?? rules;
         expect(compareAccess(access, { roles: [EDITOR], rules: after, off: [] }, "60")).toEqual([]);
       }),
       { numRuns: 2_000 },
@@ -196,12 +219,15 @@ describe("a rule for reading that goes", () => {
     },
   );
 
-  it("opens a table as well where it was switched off", () => {
+  it("opens nothing while one that is switched off stays, which confines as well", () => {
     const { access } = readAccess({ roles: [{ name: "editor", rules: [change] }] });
-    const off = [{ ...rule("1", "read"), isByChange: true }];
-    const stored = { roles: [EDITOR], rules: [rule("2", "update")], off };
-    const [found] = compareAccess(access, stored, FROM_NOW);
-    expect(found && openedBy(found, access, stored)).toEqual(["posts"]);
+    const off = (action: Action) => [{ ...rule("3", action), isByChange: true }];
+    const opened = (action: Action) => {
+      const stored = { roles: [EDITOR], rules: own, off: off(action) };
+      return compareAccess(access, stored, FROM_NOW).flatMap((each) => openedBy(each, access, stored));
+    };
+    expect(opened("read")).toEqual([]);
+    expect(opened("delete")).toEqual(["posts"]);
   });
 });
 
@@ -224,15 +250,19 @@ describe("a rule for reading that is switched off", () => {
   });
 });
 
-/** The rules as a change leaves them, in the order of their ids. */
-function applied({ make, edit, remove }: AccessChange, rules: readonly DescribedRule[]): DescribedRule[] {
-  const made = make.map(({ json }, at) => ruleOf(`50${at}`, json));
-  const kept = rules.filter((each) => !remove.includes(each));
-  const changed = kept.map((each) => {
-    const to = edit.find(({ from }) => from === each)?.to;
-    return to === undefined ? each : ruleOf(each.id, to.json);
-  });
-  return [...changed, ...made].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+/** The rules after each of a change's steps, in the order of their ids. */
+function statesOf({ make, edit, remove }: AccessChange, rules: readonly DescribedRule[]): DescribedRule[][] {
+  const states: DescribedRule[][] = [];
+  let now = [...rules];
+  const become = (next: DescribedRule[]): void => {
+    now = next.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    states.push(now);
+  };
+  for (const [at, { json }] of make.entries()) become([...now, ruleOf(`50${at}.new`, json)]);
+  for (const { from, to } of edit)
+    become(now.map((each) => (each.id === from.id ? ruleOf(each.id, to.json) : each)));
+  for (const { id } of remove) become(now.filter((each) => each.id !== id));
+  return states;
 }
 
 function ruleOf(id: string, { action, presets }: JsonObject): DescribedRule {

@@ -1,8 +1,8 @@
-// What a schema file and a database have in common as to who may do what, and what has to be made and removed. Pure.
+// What a schema file and a database have in common as to who may do what, and what has to be made, edited and removed. Pure.
 import { isObject, type Json } from "@portico/shared/json";
 import { canonical } from "../catalog/canonical.js";
 import type { FileAccess, FileRole, FileRule } from "./access-file.js";
-import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
+import type { DescribedRule, Rule, StoredAccess, StoredRole, SwitchedOffRule } from "./rule.js";
 
 /** What has to be done about one role, or about everyone. */
 export interface AccessChange {
@@ -35,9 +35,7 @@ export function compareAccess(
 ): AccessChange[] {
   const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
     const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), fromNow);
-    // Whatever they said, the file says it now: an undo must not bring them back beside it.
-    const surplus = ofHolder(stored.off, id).filter(({ isByChange }) => isByChange);
-    return { make, edit, remove: [...remove, ...surplus] };
+    return { make, edit, remove: [...remove, ...replacedOff(wanted, ofHolder(stored.off, id))] };
   };
   const ofRoles = roles.map((role): AccessChange => {
     const same = stored.roles.find(({ name }) => name === role.name);
@@ -46,6 +44,15 @@ export function compareAccess(
   const ofEveryone: AccessChange[] =
     everyone === undefined ? [] : [{ role: undefined, stored: undefined, ...rulesOf(everyone, null) }];
   return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
+}
+
+/**
+ * Whatever a rule said that a change of tables has switched off, those of its kind in the file say it now: an undo must not
+ * bring it back beside them. Where the file has none, it stays: one for reading still confines what may be changed.
+ */
+function replacedOff(wanted: readonly FileRule[], off: readonly SwitchedOffRule[]): SwitchedOffRule[] {
+  const kinds = new Set(wanted.map(({ json }) => kindOfRule(json)));
+  return off.filter((rule) => rule.isByChange && kinds.has(kindOfRule(rule)));
 }
 
 /** @param id of a role; null = everyone, undefined = a role that is not there yet */
@@ -73,9 +80,20 @@ export function openedBy(
   { roles, everyone }: FileAccess,
   stored: StoredAccess,
 ): string[] {
-  const rulesOf = (id: string | null): RuleJson[] => stored.rules.filter(({ roleId }) => roleId === id);
-  const ofEveryone: readonly RuleJson[] = everyone?.map(({ json }) => json) ?? rulesOf(null);
-  const inFile = (each: FileRole): RuleJson[] => each.rules.map(({ json }) => json);
+  // One that is switched off confines what may be changed as well.
+  const readOff = stored.off.filter(({ action }) => action === "read");
+  const rulesOf = (id: string | null): RuleJson[] => [
+    ...ofHolder(stored.rules, id),
+    ...ofHolder(readOff, id),
+  ];
+  const then = (rules: readonly FileRule[], id: string | null | undefined): RuleJson[] => {
+    const gone = replacedOff(rules, ofHolder(readOff, id));
+    const off = ofHolder(readOff, id).filter((rule) => !gone.includes(rule));
+    return [...rules.map(({ json }) => json), ...off];
+  };
+  const inFile = (each: FileRole): RuleJson[] =>
+    then(each.rules, stored.roles.find(({ name }) => name === each.name)?.id);
+  const ofEveryone = everyone === undefined ? rulesOf(null) : then(everyone, null);
   const others = stored.roles.filter(({ name }) => roles.every((each) => each.name !== name));
   const holders =
     role === undefined ? [[], ...roles.map(inFile), ...others.map(({ id }) => rulesOf(id))] : [inFile(role)];
@@ -165,25 +183,51 @@ function anyhow(wanted: readonly FileRule[], stored: readonly DescribedRule[]): 
 }
 
 /**
- * Those that mean the same at the beginning and at the end belong together, and of the others one to one as they come. One
- * that is new comes last, so those behind it are made again.
+ * As many as possible stay as they are, in the order of both, and of the others one becomes another between the same
+ * neighbours. One that only moves is made again, not written over one that is still wanted. What is new comes last, so those
+ * behind it are made again as well.
  */
 function inOrder(wanted: readonly FileRule[], stored: readonly DescribedRule[], fromNow: string): Pair[] {
-  const most = Math.min(wanted.length, stored.length);
-  const isSame = (to: FileRule | undefined, from: DescribedRule | undefined): boolean =>
-    to !== undefined && from !== undefined && meaningOf(to.json) === meaningOf(from);
-  let first = 0;
-  while (first < most && isSame(wanted[first], stored[first])) first += 1;
-  let last = 0;
-  while (last < most - first && isSame(wanted.at(-1 - last), stored.at(-1 - last))) last += 1;
-  const pairs = wanted.map((to, at): Pair => {
-    const isOfEnd = at >= wanted.length - last;
-    const middle = at < stored.length - last ? stored[at] : undefined;
-    return { to, from: isOfEnd ? stored[stored.length - wanted.length + at] : middle };
-  });
+  const [meant, there] = [wanted.map(({ json }) => meaningOf(json)), stored.map(meaningOf)];
+  const common = commonOrder(meant, there);
+  const left = new Set(there.filter((_, at) => common.every(([, same]) => same !== at)));
+  const moved = new Set(meant.filter((each, at) => left.has(each) && common.every(([same]) => same !== at)));
+  const pairs: Pair[] = [];
+  let [next, free] = [0, 0];
+  for (const [at, same] of [...common, [wanted.length, stored.length] as const]) {
+    const others = stored.slice(free, same).filter((rule) => !moved.has(meaningOf(rule)));
+    for (const to of wanted.slice(next, at))
+      pairs.push({ to, from: moved.has(meaningOf(to.json)) ? undefined : others.shift() });
+    for (const to of wanted.slice(at, at + 1)) pairs.push({ to, from: stored[same] });
+    [next, free] = [at + 1, same + 1];
+  }
   const isBehindNew = ({ from }: Pair): boolean => from === undefined || from.id >= fromNow;
   const cut = pairs.some(({ from }) => from === undefined) ? pairs.findIndex(isBehindNew) : pairs.length;
   return pairs.map(({ to, from }, at) => ({ to, from: at < cut ? from : undefined }));
+}
+
+/** @returns places of the longest list of texts that both have in this order, in the one and in the other */
+function commonOrder(one: readonly string[], other: readonly string[]): (readonly [number, number])[] {
+  // How long it is behind a place in the one, for each place in the other.
+  const rows = [other.map(() => 0)];
+  const lengthAt = (at: number, place: number): number => rows[one.length - at]?.[place] ?? 0;
+  for (let at = one.length - 1; at >= 0; at -= 1) {
+    const row: number[] = [];
+    for (let place = other.length - 1; place >= 0; place -= 1)
+      row[place] =
+        one[at] === other[place]
+          ? lengthAt(at + 1, place + 1) + 1
+          : Math.max(lengthAt(at + 1, place), row[place + 1] ?? 0);
+    rows.push(row);
+  }
+  const common: [number, number][] = [];
+  let [at, place] = [0, 0];
+  while (at < one.length && place < other.length) {
+    if (one[at] === other[place]) common.push([at++, place++]);
+    else if (lengthAt(at + 1, place) >= lengthAt(at, place + 1)) at += 1;
+    else place += 1;
+  }
+  return common;
 }
 
 function isOrdered({ action }: Pick<Rule, "action">): boolean {

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { ObjectId } from "bson";
-import type { Catalog } from "../catalog/catalog.js";
+import { type Catalog, tableById } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RuleStore } from "../mongo/rule-store.js";
@@ -13,6 +13,7 @@ import {
   EVERYONE,
   isRedescribed,
   openedBy,
+  type RuleEdit,
   roleName,
   stepsOf,
 } from "../permission/compare-access.js";
@@ -26,7 +27,7 @@ import { type RecordDeps, withoutMaxLimit } from "../records/record-deps.js";
 import { create } from "../records/write/create.js";
 import { update } from "../records/write/update.js";
 import { type Comparison, type FileDifference, followingAll } from "./apply-file.js";
-import { rulesFollowed } from "./rule-change.js";
+import { areRulesFollowed, rulesFollowed } from "./rule-change.js";
 
 export interface AccessDeps extends RecordDeps {
   readonly rules: Pick<RuleStore, "described" | "switchedOff">;
@@ -78,7 +79,8 @@ export async function accessDifferences(
   const followed = followingAll(deps, rules, moves);
   const ids = new Set(followed.map(({ id }) => id));
   const offThen = rules.filter(({ id }) => !ids.has(id)).map((rule) => ({ ...rule, isByChange: true }));
-  const stored = { roles, rules: followed, off: [...off, ...offThen] };
+  const offAfter = [...off, ...offThen].map((rule) => ({ ...rule, table: nameAfter(rule.table, moves) }));
+  const stored = { roles, rules: followed, off: offAfter };
   return Promise.all(
     compareAccess(access, stored, leastIdFromNow(deps)).map(async (change) => {
       const problems = await problemsOf(deps, after, change);
@@ -86,6 +88,14 @@ export async function accessDifferences(
       return differenceOf(change, problems, risks);
     }),
   );
+}
+
+/** @returns the name that a table of this name has after several changes; its own if it is gone by then */
+function nameAfter(name: string, moves: Comparison["moves"]): string {
+  return moves.reduce((now, { before, after }) => {
+    const id = before.tables.get(now)?.id;
+    return (id === undefined ? undefined : tableById(after, id)?.name) ?? now;
+  }, name);
 }
 
 /** The least of the ids that records get from this second on. */
@@ -153,27 +163,68 @@ async function refusalsOf(
 export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise<FileDifference[]> {
   const compare = async () => compareAccess(access, await storedAccess(deps), leastIdFromNow(deps));
   if ((await compare()).length === 0) return [];
-  return deps.accessLock(async () => {
-    // Its tables may be the work of another instance, which this one has not heard of yet, nor the rules.
+  for (;;) {
+    // The tables may be the work of another instance, which this one has not heard of yet, nor the rules. It may take longer
+    // than others wait for the lock.
     await rulesFollowed(deps);
-    // Another instance may just have made all of it.
-    const changes = await compare();
-    await makeAccess(deps, changes);
-    return changes.map((change) => differenceOf(change));
-  });
+    const done = await deps.accessLock(async () =>
+      (await areRulesFollowed(deps)) ? makeAll(deps, compare) : undefined,
+    );
+    if (done !== undefined) return done;
+  }
 }
 
-/** One by one: a list that is interrupted halfway would be taken back, also after another start has gone on with it. */
-async function makeAccess(deps: AccessDeps, changes: readonly AccessChange[]): Promise<void> {
+/** @returns what was done; nothing where another instance has just made all of it */
+async function makeAll(
+  deps: AccessDeps,
+  compare: () => Promise<readonly AccessChange[]>,
+): Promise<FileDifference[]> {
+  const done: AccessChange[] = [];
+  for (;;) {
+    const changes = await compare();
+    const gone = await makeAccess(deps, changes);
+    done.push(...changes.map((each) => ({ ...each, edit: each.edit.filter((edit) => !gone.has(edit)) })));
+    if (gone.size === 0) return done.filter(hasSteps).map((change) => differenceOf(change));
+  }
+}
+
+function hasSteps(change: AccessChange): boolean {
+  return stepsOf(change).length > 0;
+}
+
+/**
+ * One by one: a list that is interrupted halfway would be taken back, also after another start has gone on with it.
+ * @returns edits of rules that somebody else has removed meanwhile
+ */
+async function makeAccess(
+  deps: AccessDeps,
+  changes: readonly AccessChange[],
+): Promise<ReadonlySet<RuleEdit>> {
   const { permissions } = systemTableNames(deps.systemTablePrefix);
   const call = { principal: SERVICE, table: permissions, parameters: PLAIN };
   for (const change of changes) {
     const role = await ensureRole(deps, change);
     for (const { json } of change.make) await create(deps, { ...call, body: { ...json, role } });
   }
-  for (const { from, to } of changes.flatMap(({ edit }) => edit))
-    await update(deps, { ...call, id: from.id, body: { ...WITHOUT_CONDITIONS, ...to.json } });
-  for (const { id } of changes.flatMap((change) => change.remove)) await removeRule(deps, permissions, id);
+  const gone = new Set<RuleEdit>();
+  for (const edit of changes.flatMap((change) => change.edit)) {
+    const body = { ...WITHOUT_CONDITIONS, ...edit.to.json };
+    if (!(await isThere(update(deps, { ...call, id: edit.from.id, body })))) gone.add(edit);
+  }
+  for (const { id } of changes.flatMap((change) => change.remove))
+    await isThere(remove(deps, { principal: SERVICE, table: permissions, id }));
+  return gone;
+}
+
+/** @returns whether the record of a write was there: somebody else may have removed it meanwhile */
+async function isThere(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "NOT_FOUND") return false;
+    throw error;
+  }
 }
 
 /** What a rule has that says no more than its table and action. */
@@ -196,13 +247,4 @@ async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Pro
   const [id] = ids;
   if (id === undefined) throw new Error("a role was made without an id");
   return id;
-}
-
-/** One that somebody else has removed meanwhile is gone as well. */
-async function removeRule(deps: AccessDeps, table: string, id: string): Promise<void> {
-  try {
-    await remove(deps, { principal: SERVICE, table, id });
-  } catch (error) {
-    if (!(error instanceof AppError && error.code === "NOT_FOUND")) throw error;
-  }
 }

@@ -111,6 +111,27 @@ describe("rules that do not follow a rename by another instance yet", () => {
   }, 30_000);
 });
 
+describe("a rule that somebody removes while the file is about to edit it", () => {
+  it("is made as the file has it", async () => {
+    const one = await startInstance();
+    await applyWholeFile(one, fileWith("title"));
+    const [former = ""] = await ruleIds(one);
+    let looks = 0;
+    const described: typeof one.rules.described = async () => {
+      const rules = await one.rules.described();
+      looks += 1;
+      // After the look that decides, which follows the one that asks whether there is anything to do.
+      if (looks === 2)
+        await database.db.collection("svc_permission").deleteOne({ _id: new ObjectId(former) });
+      return rules;
+    };
+    const { access } = fileOf({ tables: [], everyone: [{ table: "notes", action: "read" }] });
+    const done = await applyAccess({ ...one, rules: { ...one.rules, described } }, access);
+    expect(done.map(({ changes }) => changes)).toEqual([["rule.add read notes"]]);
+    expect(await one.rules.described()).toMatchObject([{ table: "notes", action: "read", fields: null }]);
+  }, 30_000);
+});
+
 describe("what an instance that died a moment ago has left half done", () => {
   const note = async (ids: readonly string[]): Promise<void> => {
     const steps = [{ kind: "made", table: "svc_permission", ids: ids.map((id) => new ObjectId(id)) }];

@@ -40,10 +40,18 @@ const LOOK_MS = 50;
  * Waits until the rules in the database have the names of the tables of now. The catalog is the latest then.
  * @throws AppError 409 when that takes too long
  */
-export async function rulesFollowed({ catalogs }: { readonly catalogs: CurrentCatalog }): Promise<void> {
-  const isFollowed = async () => (await catalogs.refresh()).change?.isFollowed !== false;
+export async function rulesFollowed(deps: { readonly catalogs: CurrentCatalog }): Promise<void> {
   const tooLate = () => {
     throw new AppError("CONFLICT", "A table is being changed, and rules have yet to follow; try again then.");
   };
-  await until(isFollowed, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+  await until(() => areRulesFollowed(deps), { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+}
+
+/** @returns whether the rules in the database have the names of the tables of now. The catalog is the latest then. */
+export async function areRulesFollowed({
+  catalogs,
+}: {
+  readonly catalogs: CurrentCatalog;
+}): Promise<boolean> {
+  return (await catalogs.refresh()).change?.isFollowed !== false;
 }
