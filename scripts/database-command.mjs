@@ -1,5 +1,7 @@
 // Runs a command of the data service's on its database: sets up what is missing, and reads `.env`.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { ROOT, runScript, setUp } from "./setup.mjs";
 
@@ -14,8 +16,9 @@ export function runDatabaseCommand(main) {
     const signals = listenForSignals([child]);
     // Whoever stops us knows nothing of it, and it has the database.
     signals.first.then(() => child.kill());
-    const code = await new Promise((resolve) => child.once("close", resolve));
+    const [code, signal] = await once(child, "close");
     signals.stop();
-    return code ?? 1;
+    // As a shell tells it: 1 has a meaning for some commands.
+    return code ?? 128 + constants.signals[signal];
   });
 }

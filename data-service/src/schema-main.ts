@@ -53,7 +53,7 @@ process.exitCode = await run(WORDS).catch((error: unknown) => {
   }
   const code = explainFailure(error);
   // As diff(1): 1 is a difference.
-  return WORDS[0] === "diff" ? 2 : code;
+  return WORDS.find((word) => word !== "--") === "diff" ? 2 : code;
 });
 
 async function run(words: readonly string[]): Promise<number> {

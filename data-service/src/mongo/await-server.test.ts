@@ -1,10 +1,10 @@
 // Waiting for a database that is not there yet: for what, how long, and what is said meanwhile.
 import { expect, it } from "@jest/globals";
-import { MongoNetworkError, MongoServerError } from "mongodb";
+import { MongoError, MongoNetworkError, MongoServerError } from "mongodb";
 import { whenReached } from "./await-server.js";
 
 const away = new MongoNetworkError("connect ECONNREFUSED");
-/** Everybody who was told something. */
+/** What is answered by whom asks a server that fails so often, and what was said meanwhile. */
 const asked = (patienceMs: number, ...failures: Error[]) => {
   const told: string[] = [];
   let attempts = 0;
@@ -22,6 +22,14 @@ it("asks again until the server is reached, and says once what it waits for", as
   const { told, answer } = asked(60_000, away, away);
   expect(await answer).toBe("at attempt 3");
   expect(told).toEqual([String(away)]);
+});
+
+it("waits for a server that is going away, coming up, or slow to connect to", async () => {
+  const stopping = new MongoServerError({ message: "shutdown in progress", code: 91 });
+  const late = Object.defineProperty(new MongoError("Timed out"), "name", {
+    value: "MongoWaitQueueTimeoutError",
+  });
+  expect(await asked(60_000, stopping, late).answer).toBe("at attempt 3");
 });
 
 it("fails as the last attempt did when the time is over", async () => {

@@ -1,6 +1,6 @@
 // Waits for a database that can't be reached yet, so that services may start before it.
 import { setTimeout as pause } from "node:timers/promises";
-import { isUnreachable } from "./driver-errors.js";
+import { isUnanswered, isUnsent } from "./driver-errors.js";
 
 export interface Patience {
   /** How long to wait in all. */
@@ -41,12 +41,14 @@ export async function whenReached<Result>(
   }
 }
 
-/** Not a user who is refused, nor an address that means nothing. */
+/** It may be on its way up or down as well. Not a user who is refused, nor an address that means nothing. */
 function mayComeYet(error: unknown): boolean {
-  return isUnreachable(error) || isUnknownName(error);
+  return isUnanswered(error) || isUnsent(error) || isUnknownName(error);
 }
 
 /** The name in `mongodb+srv://` is looked up before the driver looks for servers. */
 function isUnknownName(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error && error.syscall === "querySrv";
+  return (
+    error instanceof Error && "syscall" in error && ["querySrv", "queryTxt"].includes(String(error.syscall))
+  );
 }

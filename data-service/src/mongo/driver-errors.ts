@@ -62,7 +62,7 @@ export function isUnreachable(error: unknown): boolean {
  * Did it end while it waited for a free connection? A large bulk write goes in several commands, each of which waits for one:
  * it is unsent only if none before has done anything.
  */
-function isUnsent(error: unknown): boolean {
+export function isUnsent(error: unknown): boolean {
   if (!(error instanceof MongoBulkWriteError))
     return error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError";
   const { insertedCount, matchedCount, upsertedCount, deletedCount } = error;
