@@ -1,4 +1,5 @@
 // Answers that are sent as their text is made, which may be slow.
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
@@ -10,9 +11,11 @@ import { respondWithText } from "./respond.js";
 let goOn: (last: () => string) => void;
 let held: Promise<() => string>;
 let headAfterMs: number;
+let firstPiece: string;
 let server: RunningServer;
 
 beforeEach(async () => {
+  firstPiece = "first, ";
   held = new Promise((resolve) => {
     goOn = resolve;
   });
@@ -26,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 async function* text(): AsyncGenerator<string> {
-  yield "first, ";
+  if (firstPiece !== "") yield firstPiece;
   const last = await held;
   yield last();
 }
@@ -53,6 +56,15 @@ it("a failure before the head is told", async () => {
   headAfterMs = 60_000;
   goOn(failing);
   expect((await fetch(server.url)).status).toBe(500);
+});
+
+it("a failure before the first piece is told, however late it is", async () => {
+  headAfterMs = 20;
+  firstPiece = "";
+  const answer = fetch(server.url);
+  await setTimeout(200);
+  goOn(failing);
+  expect((await answer).status).toBe(500);
 });
 
 it("a short text that comes in time is sent with its length", async () => {

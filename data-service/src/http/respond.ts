@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import { drained } from "../drained.js";
 import { etagOf, type Versioned } from "../records/version.js";
+import { startingWith } from "../starting-with.js";
 import { SlowAnswers } from "./slow-answers.js";
 
 /** Text is sent in pieces of about this many characters. */
@@ -13,10 +14,7 @@ const PIECE = 64 * 1024;
 const HELD_OF_STREAM = 2 * 1024 * 1024;
 /** An answer of which more is left when it has been handed over may be slow to go. */
 const LARGE = 1024 * 1024;
-/**
- * How long after its request the head of a streamed answer waits for text: longer than a query may take, whose refusal needs a
- * head of its own, and less than the gateway waits.
- */
+/** How long after its request the head of a streamed answer waits for more than a little text: less than the gateway waits. */
 const HEAD_AFTER_MS = 25_000;
 
 const slowAnswers = new SlowAnswers();
@@ -65,14 +63,20 @@ export async function respondWithList(
   await respondWithText(response, listText(records, meta), bytesHeld);
 }
 
-async function* listText(
+function listText(
   records: AsyncIterable<readonly Json[]>,
   meta: JsonObject | undefined,
 ): AsyncGenerator<string> {
-  yield '{"statusCode":200,"message":"Success","data":[';
+  return startingWith('{"statusCode":200,"message":"Success","data":[', listBody(records, meta));
+}
+
+async function* listBody(
+  records: AsyncIterable<readonly Json[]>,
+  meta: JsonObject | undefined,
+): AsyncGenerator<string> {
   let separator = "";
-  let text = "";
   for await (const some of records) {
+    let text = "";
     for (const record of some) {
       text += separator + JSON.stringify(record);
       separator = ",";
@@ -80,8 +84,8 @@ async function* listText(
       yield text;
       text = "";
     }
+    if (text !== "") yield text;
   }
-  yield text;
   yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
 }
 
@@ -110,6 +114,7 @@ export async function respondWithFile(
  * Sends text as it comes, no faster than the client reads. Nothing is sent before a fair amount is there, so that a query
  * that fails at once still gets its error body; one that fails later breaks the connection. Where little is found in a long
  * time, the head goes first.
+ * @param text nothing of it is there before the first records are, whose query may be refused
  */
 export async function respondWithText(
   response: Response,
@@ -118,9 +123,28 @@ export async function respondWithText(
   headAfterMs = HEAD_AFTER_MS,
 ): Promise<void> {
   response.status(200);
-  const leftMs = contextOf(response.req).began + headAfterMs - performance.now();
-  const late = setTimeout(() => response.headersSent || response.flushHeaders(), leftMs);
-  await sendText(response, text, bytesHeld).finally(() => clearTimeout(late));
+  const headAt = contextOf(response.req).began + headAfterMs;
+  await sendText(response, sendingHead(response, text, headAt), bytesHeld);
+}
+
+/** @param headAt when the head goes at the latest once there is text, by `performance.now()` */
+async function* sendingHead(
+  response: Response,
+  text: AsyncIterable<string>,
+  headAt: number,
+): AsyncGenerator<string> {
+  let late: NodeJS.Timeout | undefined;
+  const sendHead = (): void => {
+    if (!response.headersSent) response.flushHeaders();
+  };
+  try {
+    for await (const each of text) {
+      late ??= setTimeout(sendHead, headAt - performance.now());
+      yield each;
+    }
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 async function sendText(

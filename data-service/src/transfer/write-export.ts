@@ -3,8 +3,9 @@ import type { Json } from "@portico/shared/json";
 import { stringify } from "csv-stringify/sync";
 import type { AuthorizedNode } from "../query/ast.js";
 import type { ExportFormat } from "../query/syntax/format.js";
+import { startingWith } from "../starting-with.js";
 import type { Cell } from "./cells.js";
-import { exportColumns } from "./csv-columns.js";
+import { type ExportColumn, exportColumns } from "./csv-columns.js";
 
 /** The content type of each format. */
 export const FILE_TYPES: Readonly<Record<ExportFormat, string>> = {
@@ -25,12 +26,15 @@ async function* ndjsonText(records: AsyncIterable<readonly Json[]>): AsyncGenera
   for await (const some of records) for (const record of some) yield `${JSON.stringify(record)}\n`;
 }
 
-async function* csvText(
-  node: AuthorizedNode,
+function csvText(node: AuthorizedNode, records: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
+  const columns = exportColumns(node);
+  return startingWith(csvLines([columns.map(({ header }) => header)]), csvRows(columns, records));
+}
+
+async function* csvRows(
+  columns: readonly ExportColumn[],
   records: AsyncIterable<readonly Json[]>,
 ): AsyncGenerator<string> {
-  const columns = exportColumns(node);
-  yield csvLines([columns.map(({ header }) => header)]);
   // Several at a time: starting the library costs more than a row.
   for await (const some of records)
     yield csvLines(some.map((record) => columns.map(({ cell }) => cell(record))));
