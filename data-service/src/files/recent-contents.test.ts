@@ -18,7 +18,7 @@ let asked = 0;
 
 beforeAll(async () => {
   database = await openTestDatabase({ monitorCommands: true });
-  stored = makeGridFsContent(database.db, false);
+  stored = makeGridFsContent(database.db, false, undefined);
   database.db.client.on("commandStarted", ({ commandName }: CommandStartedEvent) => {
     if (commandName === "find") asked += 1;
   });

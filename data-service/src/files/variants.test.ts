@@ -22,7 +22,7 @@ let contents: Contents;
 beforeAll(async () => {
   database = await openTestDatabase();
   ledger = makeContentLedger(database.db, "files");
-  const store = makeGridFsContent(database.db, false);
+  const store = makeGridFsContent(database.db, false, undefined);
   contents = new Contents({ ledger, store, clock, logger: makeLogger("test", "silent"), leaseMs: LEASE_MS });
 });
 

@@ -1,5 +1,5 @@
-// Checks for free disk space under an embedded database while background work makes records larger, such as a change of a
-// table or filling the index of a searchable column.
+// Checks for free disk space under an embedded database while much is written: by a change of a table, by filling the index of
+// a searchable column, by uploads.
 import type { Db } from "mongodb";
 
 /**

@@ -23,7 +23,7 @@ let askedAtOnce = 0;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  content = makeGridFsContent(database.db, false);
+  content = makeGridFsContent(database.db, false, undefined);
   let busy = 0;
   database.db.client.on("connectionCheckedOut", () => {
     asked += 1;
@@ -105,12 +105,17 @@ describe("a content that comes while the disk fills up", () => {
       looks += 1;
       if (looks > 2) throw unavailable("The disk is nearly full.", 60);
     };
-    const watching = makeGridFsContent(database.db, false, requireSpace);
+    let told = 0;
+    const written = async (bytes: number): Promise<void> => {
+      told += bytes;
+    };
+    const watching = makeGridFsContent(database.db, false, { require: requireSpace, written });
     const another = new ObjectId();
     await expect(watching.write(another.toHexString(), pieces())).rejects.toThrow("nearly full");
     const stored = await database.db.collection("_content.chunks").countDocuments({ files_id: another });
     expect(stored * CHUNK_BYTES).toBeLessThanOrEqual(2 * 1024 * 1024);
     expect(stored).toBeGreaterThan(0);
+    expect(told).toBe(stored * CHUNK_BYTES);
   });
 });
 
@@ -124,7 +129,7 @@ describe("many downloads at once", () => {
 
   it("do not wait for each other where the address sets no limit to connections", async () => {
     const unlimited = await openTestDatabase({ maxPoolSize: 0 });
-    const contents = makeGridFsContent(unlimited.db, false);
+    const contents = makeGridFsContent(unlimited.db, false, undefined);
     await contents.write(key, pieces());
     let [busy, atOnce] = [0, 0];
     unlimited.db.client.on("connectionCheckedOut", () => {

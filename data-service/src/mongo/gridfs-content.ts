@@ -10,7 +10,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 import { inPieces } from "../files/in-pieces.js";
-import type { RequireSpace } from "../space-check.js";
+import type { DiskSpace } from "./disk-space.js";
 import { isUnanswered } from "./driver-errors.js";
 
 const BUCKET = "_content";
@@ -40,9 +40,9 @@ interface FileDocument {
 
 /**
  * @param cluster whether the database is more than one server
- * @param requireSpace given if the disk under the database is ours to watch
+ * @param space given if the disk under the database is ours to watch
  */
-export function makeGridFsContent(db: Db, cluster: boolean, requireSpace?: RequireSpace): ContentStore {
+export function makeGridFsContent(db: Db, cluster: boolean, space: DiskSpace | undefined): ContentStore {
   const files = db.collection<FileDocument>(`${BUCKET}.files`);
   // On a standalone server all collections share one journal: when the end of a file is on disk, its chunks are as well.
   const writeConcern: { writeConcern?: WriteConcernSettings } = cluster
@@ -57,8 +57,9 @@ export function makeGridFsContent(db: Db, cluster: boolean, requireSpace?: Requi
       let length = 0;
       for await (const data of inPieces(bytes, CHUNK_BYTES)) {
         // Others fill the disk meanwhile, and not all say beforehand how much they bring.
-        if (n % CHUNKS_BETWEEN_LOOKS === 0) await requireSpace?.();
+        if (n % CHUNKS_BETWEEN_LOOKS === 0) await space?.require();
         await chunks.insertOne({ _id: new ObjectId(), files_id, n, data });
+        await space?.written(data.length);
         n += 1;
         length += data.length;
       }

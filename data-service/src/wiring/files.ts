@@ -9,6 +9,7 @@ import { withRecent } from "../files/recent-contents.js";
 import { makeS3Content } from "../files/s3-content.js";
 import type { Store } from "../mongo/connect.js";
 import { makeContentLedger } from "../mongo/content-ledger.js";
+import { makeDiskSpace } from "../mongo/disk-space.js";
 import { makeGridFsContent } from "../mongo/gridfs-content.js";
 import type { RequireSpace } from "../space-check.js";
 
@@ -23,8 +24,9 @@ export function makeFileParts(
   const { files, folders } = systemTableNames(systemTablePrefix);
   const fileTables = { files, folders };
   const ledger = makeContentLedger(store.db, fileTables.files);
+  const space = requireSpace && makeDiskSpace(store.db, requireSpace);
   const content = withRecent(
-    s3 === undefined ? makeGridFsContent(store.db, store.cluster, requireSpace) : makeS3Content(s3),
+    s3 === undefined ? makeGridFsContent(store.db, store.cluster, space) : makeS3Content(s3),
   );
   const leaseMs = uploadLeaseSeconds * 1_000;
   const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
