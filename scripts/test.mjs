@@ -16,6 +16,6 @@ function runJest(args, env) {
   const jest = [join(folder, "node_modules/jest/bin/jest.js"), "--config", join(folder, "jest.config.mjs")];
   const child = spawn(process.execPath, [...flags, ...jest, ...args], { cwd: folder, env, stdio: "inherit" });
   // Ctrl-C reaches jest too, which then stops what the tests started; we only wait for it.
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => child.once("close", (code) => resolve(code ?? 1)));
 }

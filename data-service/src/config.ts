@@ -133,7 +133,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       max: 1_000,
     }),
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
-    repairEveryMs: reader.integer("REPAIR_EVERY_MS", 5_000, { min: 50, max: 600_000 }),
+    repairEveryMs: reader.integer("REPAIR_EVERY_MS", 5_000, { min: 50, max: 5_000 }),
     changesHeartbeatMs: reader.integer("CHANGES_HEARTBEAT_MS", 15_000, { min: 100, max: 600_000 }),
     changesStallMs: reader.integer("CHANGES_STALL_MS", 30_000, { min: 100, max: 600_000 }),
     ...readBodyLimits(reader),

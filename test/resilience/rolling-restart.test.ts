@@ -127,6 +127,7 @@ describe("a data service that starts before its database", () => {
   let dataDir: string;
   let mongoPort: number;
   let env: Readonly<Record<string, string>>;
+  const running: { stop(): Promise<unknown> }[] = [];
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "portico-order-"));
     mongoPort = await freePort();
@@ -143,11 +144,15 @@ describe("a data service that starts before its database", () => {
       LOG_LEVEL: "info",
     };
   });
-  afterEach(() => rm(dataDir, { recursive: true }));
+  afterEach(async () => {
+    for (const each of running.splice(0).toReversed()) await each.stop();
+    await rm(dataDir, { recursive: true });
+  });
 
   /** @returns it, once it has said that it waits */
   const waiting = async (): Promise<StartingService> => {
     const service = beginService("@portico/data-service/main", env);
+    running.push(service);
     await until(service.log, (log) =>
       /waiting for the database: No MongoDB answers at 127\.0\.0\.1:\d+ \(.*\): start it/.test(log),
     );
@@ -156,13 +161,13 @@ describe("a data service that starts before its database", () => {
 
   it("waits for it, and is ready soon after it, as is the gateway before both", async () => {
     const gateway = await startService("@portico/gateway/main", env);
+    running.push(gateway);
     const starting = await waiting();
-    const engine = await startOwnEngine(mongoPort);
+    running.push(await startOwnEngine(mongoPort));
     const began = performance.now();
-    const service = await starting.ready;
+    await starting.ready;
     expect((await apiOf(gateway.url).get("/readyz")).status).toBe(200);
     expect(performance.now() - began).toBeLessThan(READY_WITHIN_MS);
-    for (const each of [gateway, service, engine]) await each.stop();
   });
 
   it("ends at once when it is told to", async () => {

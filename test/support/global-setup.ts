@@ -1,5 +1,5 @@
 // Before all tests: one embedded MongoDB for the whole run, unless MONGODB_URL names a real one.
-import { mkdtemp, statfs } from "node:fs/promises";
+import { mkdtemp, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEngine } from "./engine-of-run.js";
@@ -12,13 +12,33 @@ const ROOM_BYTES = 4 * 1024 ** 3;
 export default async function setUp(): Promise<void> {
   process.env.PORTICO_UNDOCUMENTED = join(await mkdtemp(join(tmpdir(), "portico-answers-")), "undocumented");
   if (process.env.MONGODB_URL !== undefined) return;
-  const directory = await mkdtemp(join(await folderOfData(), "portico-test-"));
+  const folder = await folderOfData();
+  await removeLeft(folder);
+  const directory = await mkdtemp(join(folder, `portico-test-${process.pid}-`));
   const engine = await startEngine(join(directory, "mongodb"));
   process.env.MONGODB_URL = engine.uri;
   engineOfRun.engine = { process: engine.process, directory };
   // Jest tears nothing down when it is interrupted. A signal may come twice: from a terminal, and from who started this.
   const end = (): never => process.exit(1);
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void endEngine().then(end, end));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on(signal, () => void endEngine().then(end, end));
+}
+
+/** A run that was killed leaves its data behind. */
+async function removeLeft(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, pid] = /^portico-test-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(folder, name), { recursive: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is somebody else's.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }
 
 /**

@@ -168,7 +168,7 @@ export async function dropDatabase(mongodbUrl: string): Promise<void> {
 }
 
 /** A service that is not ready yet. */
-export interface StartingService extends Pick<RunningService, "process" | "log"> {
+export interface StartingService extends Pick<RunningService, "process" | "log" | "stop"> {
   /** Rejects with its problems when it refuses to start. */
   readonly ready: Promise<RunningService>;
 }
@@ -193,12 +193,14 @@ export function beginService(module: string, env: Readonly<Record<string, string
   });
   // Not `exit`: its last lines may come after that.
   const closed = once(child, "close").then(() => noteUndocumented(nameOf(module), output.log, testFile()));
-  const starting = { process: child, log: () => output.log };
-  const ready = readiness(child, output).then((url) => ({
-    ...starting,
-    url,
+  const starting = {
+    process: child,
+    log: () => output.log,
     stop: (signal?: NodeJS.Signals) => stopChild(child, { closed, errors: () => output.errors }, signal),
-  }));
+  };
+  const ready = readiness(child, output).then((url) => ({ ...starting, url }));
+  // Whoever waits for something else first may fail before anybody asks for it.
+  ready.catch(() => undefined);
   return { ...starting, ready };
 }
 
