@@ -206,7 +206,8 @@ class Following {
   /** A judgement may have waited for its turn: rules take effect within seconds. */
   async #mayStill({ wish, rights }: OpenWish): Promise<boolean> {
     const now = await this.#deps.rights(this.#principal);
-    const began = { rights, actions: ["read"], root: wish.node } as const;
+    const shown = { root: wish.node, rules: wish.rules };
+    const began = { rights, actions: ["read"], shown } as const;
     return isAsBegun(began, now, await this.#deps.catalogs.get());
   }
 

@@ -8,7 +8,7 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedNode } from "../query/ast.js";
+import type { AuthorizedNode, RowRules } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import type { Parameters } from "../query/parameters.js";
@@ -36,6 +36,7 @@ export interface Told {
 export interface Wish {
   readonly table: Table;
   readonly node: AuthorizedNode;
+  readonly rules: RowRules;
   readonly view: ReadView;
 }
 
@@ -66,7 +67,8 @@ export async function openWish(
     return known.of(view, [table.name, parameters, deps.limits], () => {
       const { root, rules } = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
       // The filter is applied to records as the journal has them, without the stored numbers of children.
-      return { table, view, node: withParts(useCountersIn(root, rules), { filter: root.filter }) };
+      const node = withParts(useCountersIn(root, rules), { filter: root.filter });
+      return { table, view, rules, node };
     });
   });
   return { wish, rights };

@@ -26,11 +26,8 @@ const maskingView = new ReadView(catalog, () => ({
 function wishFor(filter: object, fields = "*", view = rootView): Wish {
   const parameters = { fields, filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
   const query = bindQuery(parameters, table("books"), view, { maxDepth: 7, maxLimit: undefined });
-  return {
-    table: table("books"),
-    view,
-    node: withParts(authorizeRead(query, view).root, { children: [] }),
-  };
+  const { root, rules } = authorizeRead(query, view);
+  return { table: table("books"), view, rules, node: withParts(root, { children: [] }) };
 }
 
 const DEMANDING = { author: { name: { _eq: "Ann" } } };

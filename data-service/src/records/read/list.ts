@@ -53,7 +53,7 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
-  const began = { rights, actions: decidingActions(parameters.deleted), root: query.root };
+  const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
   const [listed, meta] = await Promise.all([
     runList(deps, plan, started, { effort, stop }, (source) =>
       caller === undefined ? source : whileAllowed(deps, caller, began, source),

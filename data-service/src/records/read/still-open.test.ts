@@ -9,7 +9,7 @@ import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
 import type { Parameters as Asked } from "../../query/parameters.js";
-import { isStillOpen } from "./still-open.js";
+import { isStillOpen, type Shown } from "./still-open.js";
 
 interface Changed {
   readonly column?: Partial<ColumnDefinition>;
@@ -18,38 +18,53 @@ interface Changed {
   readonly target?: string;
   /** Of the people. */
   readonly name?: Partial<ColumnDefinition>;
+  /** Of the towns that people are from. */
+  readonly townName?: Partial<ColumnDefinition>;
 }
 
-/** Books with a title and an author, and one thing about them changed. */
+/** Books with a title and an author, who is from a town, and one thing about them changed. */
 function catalogWith({
   column = {},
   relation = {},
   field = "authorId",
   target = "people",
   name = {},
+  townName = {},
 }: Changed): Catalog {
-  const tableNamed = (called: string) =>
+  const tableNamed = (called: string, of = name, relations: RelationDefinition[] = []) =>
     bareTable(called, {
       id: `id of ${called}`,
-      columns: [bareColumn("name", { id: "c2", ...name })],
-      storage: { collection: called, fields: { c2: "name" } },
+      columns: [bareColumn("name", { id: "c2", ...of })],
+      relations,
+      storage: { collection: called, fields: { c2: "name", ...(relations.length > 0 && { r2: "townId" }) } },
     });
+  const people = tableNamed("people", name, [bareRelation("town", "towns", { id: "r2" })]);
   const title = bareColumn("title", { id: "c1", ...column });
   const author = bareRelation("author", target, { id: "r1", ...relation });
   const storage = { collection: "books", fields: { c1: "title", r1: field } };
   const books = bareTable("books", { id: "id of books", columns: [title], relations: [author], storage });
-  return buildCatalog(0, [tableNamed("people"), tableNamed("others"), books], []);
+  return buildCatalog(0, [people, tableNamed("others"), tableNamed("towns", townName), books], []);
 }
 
 const LIMITS = { maxDepth: 7, maxLimit: undefined };
 const before = catalogWith({});
-const view = new ReadView(before, () => ({ rows: ALWAYS, grants: [{ rows: ALWAYS, members: () => true }] }));
 
-function shown(fields: string, { rule, ...more }: Partial<Asked> & { rule?: AuthorizedPredicate } = {}) {
-  const table = before.tables.get("books");
+interface Asking extends Partial<Asked> {
+  /** Of the books. */
+  readonly rule?: AuthorizedPredicate;
+  /** Of the people. */
+  readonly peopleRule?: AuthorizedPredicate;
+}
+
+function shown(fields: string, { rule, peopleRule = ALWAYS, ...more }: Asking = {}, of = "books"): Shown {
+  const table = before.tables.get(of);
   if (table === undefined) throw new Error("the catalog lacks its table");
+  const view = new ReadView(before, ({ name }) => {
+    const rows = name === "people" ? peopleRule : ALWAYS;
+    return { rows, grants: [{ rows, members: () => true }] };
+  });
   const query = bindQuery({ filterFromText: false, fields, ...more }, table, view, LIMITS);
-  return authorizeRead(query, view, rule).root;
+  return authorizeRead(query, view, rule);
 }
 
 const BY_ANN = { author: { name: "Ann" } };
@@ -92,10 +107,18 @@ describe("an answer that lasts is not open any more", () => {
   it.each<[string, Parameters<typeof shown>[1]]>([
     ["its filter goes", { filter: BY_ANN }],
     ["its filter goes, in a negation", { filter: { _not: { _and: [BY_ANN] } } }],
-    ["the rule for its records goes", { rule: shown("id", { filter: BY_ANN }).filter }],
+    ["the rule for its records goes", { rule: shown("id", { filter: BY_ANN }).root.filter }],
     ["it is sorted", { sort: "author.name" }],
   ])("when a table is stored otherwise through which %s", (_what, parameters) => {
     const changed = catalogWith({ name: { encrypted: true } });
     expect(isStillOpen(shown("id", parameters), changed)).toBe(false);
+  });
+
+  it("when a table is stored otherwise that decides which records count by which it is sorted", () => {
+    const inRome = { town: { name: "Rome" } };
+    const peopleRule = shown("id", { filter: inRome }, "people").root.filter;
+    const changed = catalogWith({ townName: { encrypted: true } });
+    expect(isStillOpen(shown("id", { sort: "author.name", peopleRule }), changed)).toBe(false);
+    expect(isStillOpen(shown("id", { peopleRule }), changed)).toBe(true);
   });
 });

@@ -34,7 +34,7 @@ const query = bindQuery({ filterFromText: false }, table("books"), rootView, {
   maxDepth: 7,
   maxLimit: undefined,
 });
-const { root } = authorizeRead(query, rootView);
+const shown = authorizeRead(query, rootView);
 
 /** Two parts of an answer that shows deleted records as well, read by someone whose rights are others at its end. */
 async function read(before: Rights, after: Rights): Promise<number[]> {
@@ -45,7 +45,7 @@ async function read(before: Rights, after: Rights): Promise<number[]> {
     rights: async () => after,
     catalogs: { get: async () => catalog, refresh: async () => catalog },
   };
-  const began = { rights: before, actions: ["read", "delete"] as const, root };
+  const began = { rights: before, actions: ["read", "delete"] as const, shown };
   const answer = whileAllowed(deps, { now: async () => ANONYMOUS }, began, source());
   const parts: number[] = [];
   for await (const part of answer) parts.push(part);

@@ -5,16 +5,15 @@ import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
 import type { Action } from "../../permission/rule.js";
 import type { Principal } from "../../principal.js";
-import type { AuthorizedNode } from "../../query/ast.js";
 import type { CurrentCatalog } from "../../schema/current-catalog.js";
-import { isStillOpen } from "./still-open.js";
+import { isStillOpen, type Shown } from "./still-open.js";
 
 /** What an answer began with: the rights of its caller, and what it shows of which tables. */
 interface Begun {
   readonly rights: Rights;
   /** Those whose rules decide what it shows. */
   readonly actions: readonly Action[];
-  readonly root: AuthorizedNode;
+  readonly shown: Shown;
 }
 
 interface Present {
@@ -51,6 +50,6 @@ function requireAsBegun(began: Begun, now: Rights, catalog: Catalog): void {
 }
 
 /** May the caller still read what something began with? Pure. */
-export function isAsBegun({ rights, actions, root }: Begun, now: Rights, catalog: Catalog): boolean {
-  return now.readsAs(rights, actions) && isStillOpen(root, catalog);
+export function isAsBegun({ rights, actions, shown }: Begun, now: Rights, catalog: Catalog): boolean {
+  return now.readsAs(rights, actions) && isStillOpen(shown, catalog);
 }
