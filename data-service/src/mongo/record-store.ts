@@ -222,7 +222,7 @@ export class RecordStore {
       if (maxTimeMS <= 0) throw tookTooLong();
       return this.count(table, [{ $count: "value" }], { ...limits, maxTimeMS });
     };
-    return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly));
+    return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly, limits));
   }
 
   /** The number that a counting pipeline answers as `value`. */

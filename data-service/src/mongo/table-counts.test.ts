@@ -7,11 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
 import { TableCounts } from "./table-counts.js";
 
 const ENGINE = fileURLToPath(new URL("./embedded/engine-main.js", import.meta.url));
+
+const limits = () => ({ maxTimeMS: 60_000, signal: new AbortController().signal });
 
 describe("counting a table", () => {
   let folder: string;
@@ -50,7 +52,7 @@ describe("counting a table", () => {
   /** The count, and how often it took reading. */
   async function countWith(counts: TableCounts): Promise<{ count: number; read: number }> {
     exactCounts = 0;
-    return { count: await counts.count("t1", "things", exactly), read: exactCounts };
+    return { count: await counts.count("t1", "things", exactly, limits()), read: exactCounts };
   }
 
   it("reads once and then follows every write without reading", async () => {
@@ -69,7 +71,7 @@ describe("counting a table", () => {
       await db.collection("things").insertOne({ n: 1_000 });
       return exactly();
     };
-    expect(await counts.count("t1", "things", moving)).toBe(402);
+    expect(await counts.count("t1", "things", moving, limits())).toBe(402);
     expect(await countWith(counts)).toEqual({ count: 402, read: 1 });
     expect(await countWith(counts)).toEqual({ count: 402, read: 0 });
   });
@@ -89,7 +91,7 @@ describe("counting a table", () => {
   it("reads once for all who ask at once", async () => {
     const counts = new TableCounts(db);
     exactCounts = 0;
-    const asked = Array.from({ length: 30 }, () => counts.count("t1", "things", exactly));
+    const asked = Array.from({ length: 30 }, () => counts.count("t1", "things", exactly, limits()));
     expect(new Set(await Promise.all(asked))).toEqual(new Set([402]));
     expect(exactCounts).toBe(1);
   });
@@ -98,15 +100,20 @@ describe("counting a table", () => {
     const counts = new TableCounts(db);
     const signals = new EventEmitter();
     const [counted, mayAnswer] = [once(signals, "counted"), once(signals, "answer")];
-    const first = counts.count("t1", "things", async () => {
-      const count = await exactly();
-      signals.emit("counted");
-      await mayAnswer;
-      return count;
-    });
+    const first = counts.count(
+      "t1",
+      "things",
+      async () => {
+        const count = await exactly();
+        signals.emit("counted");
+        await mayAnswer;
+        return count;
+      },
+      limits(),
+    );
     await counted;
     const { insertedId } = await db.collection("things").insertOne({ n: 1_001 });
-    const second = counts.count("t1", "things", exactly);
+    const second = counts.count("t1", "things", exactly, limits());
     signals.emit("answer");
     expect([await first, await second]).toEqual([402, 403]);
     await db.collection("things").deleteOne({ _id: insertedId });
@@ -114,13 +121,66 @@ describe("counting a table", () => {
 
   it("reads for itself when whoever was counting has been broken off", async () => {
     const counts = new TableCounts(db);
-    const first = counts.count("t1", "things", async () => {
-      await exactly();
-      throw new Error("broken off");
-    });
-    const others = [counts.count("t1", "things", exactly), counts.count("t1", "things", exactly)];
+    const first = counts.count(
+      "t1",
+      "things",
+      async () => {
+        await exactly();
+        throw new Error("broken off");
+      },
+      limits(),
+    );
+    const others = [
+      counts.count("t1", "things", exactly, limits()),
+      counts.count("t1", "things", exactly, limits()),
+    ];
     await expect(first).rejects.toThrow("broken off");
     expect(await Promise.all(others)).toEqual([402, 402]);
+  });
+
+  describe("while somebody else's count takes long", () => {
+    let counts: TableCounts;
+    let end: () => void;
+    let slow: Promise<number>;
+
+    beforeEach(async () => {
+      counts = new TableCounts(db);
+      const mayEnd = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const signals = new EventEmitter();
+      const isReading = once(signals, "reading");
+      const slowly = async (): Promise<number> => {
+        signals.emit("reading");
+        await mayEnd;
+        return exactly();
+      };
+      slow = counts.count("t1", "things", slowly, limits());
+      await isReading;
+    });
+    afterEach(async () => {
+      end();
+      expect(await slow).toBe(402);
+    });
+
+    it("waits for a part of its time, and has the rest for reading itself", async () => {
+      const [maxTimeMS, began] = [1_500, performance.now()];
+      const count = await counts.count("t1", "things", exactly, { ...limits(), maxTimeMS });
+      expect(count).toBe(402);
+      expect(performance.now() - began).toBeGreaterThan(maxTimeMS / 4);
+    }, 30_000);
+
+    it.each([
+      ["is gone", 0],
+      ["goes meanwhile", 50],
+    ])("waits no longer when its own client %s", async (_when, afterMs) => {
+      const client = new AbortController();
+      const asked = counts.count("t1", "things", exactly, { ...limits(), signal: client.signal });
+      const leave = () => client.abort(new Error("the client has gone"));
+      if (afterMs === 0) leave();
+      else setTimeout(leave, afterMs);
+      await expect(asked).rejects.toThrow("the client has gone");
+    });
   });
 
   it("reads again when the server was killed, whose own number is wrong then, and is right from there on", async () => {

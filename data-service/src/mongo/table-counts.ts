@@ -5,6 +5,7 @@
 // difference there was; when it is another server, or the same one restarted, the comparison is due again. A number that it
 // gives as 0 may really be lower: it goes on counting down from a number that was too low, and tells nobody.
 import type { Db } from "mongodb";
+import type { ReadLimits } from "./record-store.js";
 import { isMongos } from "./sharding.js";
 
 /**
@@ -12,6 +13,9 @@ import { isMongos } from "./sharding.js";
  * closed before a new one is made. Mostly they mean nothing of the kind: a read that is broken off closes its connection, too.
  */
 const SERVER_EVENTS = ["serverDescriptionChanged", "connectionClosed"] as const;
+
+/** The part of its time for which a count waits for others: what is left must do for counting itself. */
+const WAITS_FOR = 1 / 3;
 
 /** What to add to the number that the server keeps. */
 interface Known {
@@ -38,16 +42,25 @@ export class TableCounts {
   /**
    * Counts a collection.
    * @param key names the collection for as long as it is the same
-   * @param countExactly reads it; of those who ask at once, one reads and the others wait for what it learns
+   * @param countExactly reads it; of those who ask at once, one reads and the others wait a while for what it learns
+   * @param limits of this call, waiting included
    */
-  async count(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
+  async count(
+    key: string,
+    collection: string,
+    countExactly: () => Promise<number>,
+    { maxTimeMS, signal }: ReadLimits,
+  ): Promise<number> {
+    const waitsUntil = performance.now() + maxTimeMS * WAITS_FOR;
     for (let hasWaited = false; ; hasWaited = true) {
       const known = await this.#fromKnown(key, collection);
       if (known !== undefined) return known;
       const comparing = this.#comparing.get(key);
       if (comparing === undefined) return this.#compareAlone(key, collection, countExactly);
-      // It may be broken off for reasons of whoever began it.
-      const exact = await comparing.catch(() => undefined);
+      const left = waitsUntil - performance.now();
+      if (left <= 0) return countExactly();
+      const exact = await learned(comparing, left, signal);
+      signal.throwIfAborted();
       // The first one began before this call, and may not have seen what its caller has written.
       if (hasWaited && exact !== undefined) return exact;
     }
@@ -102,6 +115,28 @@ export class TableCounts {
 
   #kept(collection: string): Promise<number> {
     return this.#db.collection(collection).estimatedDocumentCount();
+  }
+}
+
+/** What somebody else's count gives. @returns undefined when it fails, is late, or when nobody waits for it any more */
+async function learned(
+  counting: Promise<number>,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (signal.aborted) return undefined;
+  let giveUp = (): void => {};
+  const late = new Promise<undefined>((resolve) => {
+    giveUp = () => resolve(undefined);
+  });
+  const timer = setTimeout(giveUp, waitMs);
+  signal.addEventListener("abort", giveUp);
+  try {
+    // It may be broken off for reasons of whoever began it.
+    return await Promise.race([counting.catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
   }
 }
 
