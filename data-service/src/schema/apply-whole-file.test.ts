@@ -12,8 +12,9 @@ import { type Deps, makeDeps } from "../deps.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { prepareTables } from "../prepare.js";
+import { repairUnfinished } from "../records/whole/repair-unfinished.js";
 import { until } from "../until.js";
-import { applyAccess } from "./apply-access.js";
+import { applyAccess, storedRoles } from "./apply-access.js";
 import { applyWholeFile } from "./apply-whole-file.js";
 import { changeTable } from "./change-table.js";
 
@@ -135,10 +136,14 @@ describe("a rule that somebody removes while the file is about to edit it", () =
 describe("what an instance that died a moment ago has left half done", () => {
   const note = async (ids: readonly string[]): Promise<void> => {
     const steps = [{ kind: "made", table: "svc_permission", ids: ids.map((id) => new ObjectId(id)) }];
+    await database.db.collection("_unfinished").insertOne({ ...(await dead()), steps });
+  };
+  /** Who has noted something just before it died. */
+  const dead = async () => {
     const instance = "a dead process";
-    await database.db.collection("_unfinished").insertOne({ instance, at: new Date(), steps });
     // It may even be listed among the living.
     await makeInstanceStore(database.db).announce(instance, 1_000);
+    return { instance, at: new Date() };
   };
 
   it("is taken back before a file is compared, so that the file makes it again", async () => {
@@ -151,5 +156,21 @@ describe("what an instance that died a moment ago has left half done", () => {
     const after = await ruleIds(one);
     expect(after).toHaveLength(1);
     expect(after).not.toEqual(before);
+  }, 60_000);
+
+  it("is deleted wholly before a file is compared, so that the file makes it again", async () => {
+    const one = await startInstance();
+    const file = fileOf({ tables: [], roles: [{ name: "editor", rules: [] }] });
+    await applyWholeFile(one, file);
+    const [former] = await storedRoles(one);
+    const [_id, group] = [new ObjectId(former?.id), new ObjectId()];
+    const going = { table: "svc_role", ids: [_id], group, judged: true, first: true, permanent: false };
+    await database.db.collection("_deletes").insertOne({ ...(await dead()), ...going, done: false });
+    const mark = { $set: { _leaving_for: { [group.toHexString()]: true } } };
+    await database.db.collection("svc_role").updateOne({ _id }, mark);
+    await applyWholeFile(one, file);
+    await repairUnfinished(one, { alone: true });
+    const now = await storedRoles(one);
+    expect(now.map(({ id, name }) => [name, id === former?.id])).toEqual([["editor", false]]);
   }, 60_000);
 });

@@ -1,8 +1,8 @@
-// What processes that died a moment ago have left half done is taken back before a schema file is applied. Afterwards it might
-// go into fields that nobody reads any more, and rules that the file has found there would be gone.
+// What processes that died a moment ago have left half done is taken back, or deleted wholly, before a schema file is applied.
+// Afterwards it might go into fields that nobody reads any more, and roles and rules that the file has found there would be
+// gone.
 import { INSTANCE_LEASE_MS } from "../../mongo/instance-store.js";
-import type { Note } from "../../mongo/unfinished-store.js";
-import { isDead } from "../../schema/dead-instances.js";
+import { isDead, type Noted } from "../../schema/dead-instances.js";
 import { until } from "../../until.js";
 import { repairUnfinished, type UnfinishedRepairDeps } from "./repair-unfinished.js";
 
@@ -34,16 +34,16 @@ export async function repairBeforeChanges(deps: UnfinishedRepairDeps): Promise<v
   await until(isRepaired, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }
 
-async function leftByOthers({ deletes }: UnfinishedRepairDeps): Promise<Note[]> {
-  const isOpen = ({ instance, done, again }: Note): boolean =>
-    instance !== deletes.instance && done !== true && again !== true;
-  return (await deletes.notes.all()).filter(isOpen);
+async function leftByOthers({ deletes: { notes, instance } }: UnfinishedRepairDeps): Promise<Noted[]> {
+  const [writes, deletes] = await Promise.all([notes.all(), notes.openDeletes()]);
+  const open = writes.filter(({ done, again }) => done !== true && again !== true);
+  return [...open, ...deletes].filter((each) => each.instance !== instance);
 }
 
 /** @param isListed whether an instance that is listed as living may be dead all the same */
 async function mayCountAsDeadLater(
   { clock, instances, deletes }: UnfinishedRepairDeps,
-  note: Note,
+  note: Noted,
   isListed: boolean,
 ): Promise<boolean> {
   // The others have been looked at, and are put off for a reason.
