@@ -3,8 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
 import { readConfig } from "../config.js";
@@ -66,6 +65,9 @@ function fileWith(column: string): SchemaFile {
 const ruleIds = async ({ rules }: Deps["records"]): Promise<string[]> =>
   (await rules.described()).map(({ id }) => id);
 
+/** Whoever has looked at the catalog so often is waiting for the rules to follow. */
+const LOOKS_OF_A_WAIT = 20;
+
 describe("rules that do not follow a rename by another instance yet", () => {
   /** An instance, the ids of its rules, and what lets them follow a change that is in use. */
   async function whileRenaming() {
@@ -86,26 +88,31 @@ describe("rules that do not follow a rename by another instance yet", () => {
     const { done } = await changeTable(slow, notes?.id ?? "", { columns }, undefined);
     const isInUse = async () => (await one.catalogs.refresh()).change?.isFollowed === false;
     await until(isInUse, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
-    const end = async (): Promise<void> => {
-      await setTimeout(300);
+    /** Lets them follow once something else has been waiting for that. */
+    const endDuring = async <Result>(waiting: Promise<Result>): Promise<Result> => {
+      const looks = jest.spyOn(one.catalogs, "refresh");
+      let isOver = false;
+      const over = waiting.finally(() => {
+        isOver = true;
+      });
+      const isWaiting = async () => isOver || looks.mock.calls.length >= LOOKS_OF_A_WAIT;
+      await until(isWaiting, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
       letFollow();
       await done;
+      return over;
     };
-    return { one, before, end };
+    return { one, before, endDuring };
   }
 
-  it("are waited for, and not made again by the names of the file", async () => {
-    const { one, before, end } = await whileRenaming();
-    await Promise.all([applyAccess(one, fileWith("heading").access), end()]);
+  it("are waited for, and neither made again nor edited by the names of the file", async () => {
+    const { one, before, endDuring } = await whileRenaming();
+    expect(await endDuring(applyAccess(one, fileWith("heading").access))).toEqual([]);
     expect(await ruleIds(one)).toEqual(before);
   }, 30_000);
 
   it("are waited for before the tables are compared, which tells what a file would switch off", async () => {
-    const { one, before, end } = await whileRenaming();
-    const [{ tables }] = await Promise.all([
-      applyWholeFile(one, fileOf({ tables: [{ name: "notes" }] })),
-      end(),
-    ]);
+    const { one, before, endDuring } = await whileRenaming();
+    const { tables } = await endDuring(applyWholeFile(one, fileOf({ tables: [{ name: "notes" }] })));
     expect(tables).toMatchObject([
       { name: "notes", problems: [expect.stringContaining(before[0] ?? "none")] },
     ]);
