@@ -234,6 +234,15 @@ describe("a body for a new record", () => {
     ]);
   });
 
+  it("is told a hundred problems of a list in all, and that there may be more", async () => {
+    const bodies = Array.from({ length: 30 }, () =>
+      Object.fromEntries([1, 2, 3, 4].map((n) => [`x${n}`, n])),
+    );
+    const [status, , messages] = await problemsOf(bodies);
+    expect([status, messages.length]).toEqual([400, 101]);
+    expect(messages.slice(-2)).toEqual(["[19].name: is required", "body: may have more problems than these"]);
+  });
+
   it("and all bodies of a list are told it of twenty together, and the same of the same name", async () => {
     const letters = [..."abcdeghijklmnoqrstuvwxyz"];
     const names = [...letters, "a"].map((letter) => `staf${letter}`);

@@ -260,17 +260,23 @@ export function isWritable(
   return grants.some((grant) => isGranted(grant, member, table, view));
 }
 
-/** Checks a single body, or each of a list; there a violation begins with the place of its body in the request. */
+/**
+ * Checks a single body, or each of a list; there a violation begins with the place of its body in the request.
+ * @param most how many violations of a list are told
+ */
 export function checkBulk<Checked>(
   body: Json,
   check: (body: Json, at: number) => Checked,
-  pathOf: PathOf = inList,
+  {
+    pathOf = inList,
+    most,
+  }: { readonly pathOf?: PathOf | undefined; readonly most?: number | undefined } = {},
 ): Checked[] {
   if (!isArray(body)) return [check(body, 0)];
   if (body.length === 0 || body.length > MAX_BULK) {
     throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
   }
-  const violations = new Violations();
+  const violations = new Violations(most);
   const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each, at)]) ?? []);
   violations.refuseAny();
   return checked;

@@ -17,6 +17,7 @@ import { ALWAYS } from "../../query/ast.js";
 import { LIMITS } from "../../query/limits.js";
 import { inState } from "../../query/living.js";
 import type { LinkSet } from "./link-set.js";
+import { MOST_VIOLATIONS } from "./violations.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
@@ -66,8 +67,6 @@ export function makeGuess(table: Table, mayWrite: WriteView["mayWrite"]): Guess 
 
 export type WriteMode = "create" | "update";
 
-/** How many violations of one body are told: a megabyte may hold a hundred thousand. */
-const MOST_VIOLATIONS = 100;
 /** Names of ours are shorter, with the place in a list behind them too. */
 const LONGEST_FIELD = 100;
 

@@ -46,7 +46,8 @@ export async function bindCreates(
     const bodies = checkBulk(
       body,
       (each, at) => alternativesFor(context, each, broughtLinksOf?.(at)),
-      pathOf,
+      // An import tells of many lines, with its own limits for each and for all.
+      { pathOf, most: isImport ? Number.POSITIVE_INFINITY : undefined },
     );
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });

@@ -22,16 +22,33 @@ export function pathIn(body: Json): PathOf {
 /** How many records one refusal names. */
 export const MOST_NAMED = 100;
 
+/** How many violations of one request are told: a megabyte may hold a hundred thousand. */
+export const MOST_VIOLATIONS = 100;
+
+const CUT_OFF = "body: may have more problems than these";
+
 export class Violations {
+  readonly #most: number;
   readonly #messages: string[] = [];
+  /** Some were left out, or may have been. */
+  #isCutOff = false;
+
+  /** @param most how many are noted: once there are so many, nothing more is checked */
+  constructor(most = MOST_VIOLATIONS) {
+    this.#most = most;
+  }
 
   /**
    * Runs a check and notes what it refuses.
    * @param prefix where in the body it looks
-   * @returns what the check gives, undefined where it has refused
+   * @returns what the check gives, undefined where it has refused or was not run
    * @throws AppError another refusal; where something is known to be wrong, that is said instead
    */
   collect<Result>(prefix: string, check: () => Result): Result | undefined {
+    if (this.#messages.length >= this.#most) {
+      this.#isCutOff = true;
+      return undefined;
+    }
     try {
       return check();
     } catch (error) {
@@ -40,8 +57,11 @@ export class Violations {
         this.refuseAny(error);
         throw error;
       }
-      // One by one: a body may hold more mistakes than a call takes arguments.
-      for (const message of [error.messages].flat()) this.#messages.push(prefix + message);
+      const messages = [error.messages].flat();
+      const told = messages.slice(0, this.#most - this.#messages.length);
+      // One by one: there may be more than a call takes arguments.
+      for (const message of told) this.#messages.push(prefix + message);
+      if (told.length < messages.length) this.#isCutOff = true;
       return undefined;
     }
   }
@@ -49,6 +69,7 @@ export class Violations {
   /** @throws AppError VALIDATION_ERROR with all that was noted, if anything was */
   refuseAny(cause?: unknown): void {
     if (this.#messages.length === 0) return;
-    throw new AppError("VALIDATION_ERROR", { message: [...this.#messages], cause });
+    const more = this.#isCutOff ? [CUT_OFF] : [];
+    throw new AppError("VALIDATION_ERROR", { message: [...this.#messages, ...more], cause });
   }
 }
