@@ -26,9 +26,9 @@ describe("the rules of a role", () => {
         loads += 1;
       },
     });
-    const later = async () => {
+    const later = async (roleId: string | null = null) => {
       clock.time += 5_000;
-      return store.of(null);
+      return store.of(roleId);
     };
     return { later, loads: () => loads };
   }
@@ -43,6 +43,13 @@ describe("the rules of a role", () => {
     expect(first.rules).toHaveLength(1);
     expect(await later()).toBe(first);
     expect(loads()).toBe(2);
+  });
+
+  it("are the same object for who asks now and then, though other roles are asked for in between", async () => {
+    const { later } = makeStore();
+    const first = await later();
+    await later(new ObjectId().toHexString());
+    expect(await later()).toBe(first);
   });
 
   it("are others once one was added, changed or switched off", async () => {

@@ -54,6 +54,8 @@ interface FollowedNote {
 
 /** The contract promises 5 s on other instances. */
 const FRESH_MS = 2_000;
+/** How long rules that nobody asks for are held, so that they stay the same object for whoever asks now and then. */
+const HELD_MS = 60_000;
 
 export interface RuleStore {
   /**
@@ -139,7 +141,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       if (known !== undefined && now - known.at < FRESH_MS && isSame(known.change, change))
         return known.rules;
       // Rules that are no longer used are dropped with everything derived from them.
-      for (const [role, { at }] of cache) if (now - at >= FRESH_MS) cache.delete(role);
+      for (const [role, { at }] of cache) if (now - at >= HELD_MS) cache.delete(role);
       const fresh: Kept = { at: now, change, rules: read(roleId).then((rules) => unchanged(known, rules)) };
       cache.set(roleId, fresh);
       // Rules that could not be read must be asked for again.
