@@ -248,6 +248,15 @@ describe("the session store", () => {
     await unconfirmed.dateRotation({ id: session.id, generation: 4 }, new Date());
     await expect(unconfirmed.remove(session.id)).rejects.toMatchObject({ name: "MongoServerError" });
   });
+
+  it("begins one beside a thousand without the other members of a set", async () => {
+    const { id, userId, ...rest } = session;
+    const others = Array.from({ length: 1_000 }, (_, at) => ({ _id: `other-${at}`, userId: ANN, ...rest }));
+    await db.collection<{ _id: string }>("_sessions").insertMany(others);
+    await makeSessionStore(unconfirmedDb(), () => 0).insert({ id, userId, ...rest });
+    expect(await sessions.find(id)).toEqual(session);
+    expect(await sessions.listOf(userId, new Date())).toHaveLength(1_000);
+  });
 });
 
 describe("the user store", () => {
@@ -291,6 +300,12 @@ describe("the user store", () => {
     await users.replacePasswordHash(ANN.toHexString(), "older", "wrong");
     expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("old");
     await users.replacePasswordHash(ANN.toHexString(), "old", "fresh");
+    expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("fresh");
+  });
+
+  it("replaces a hash without the other members of a set, as a sign-in waits for it", async () => {
+    await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { passwordHash: "old" } });
+    await makeUserStore(unconfirmedDb(), PREFIX).replacePasswordHash(ANN.toHexString(), "old", "fresh");
     expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("fresh");
   });
 

@@ -41,7 +41,7 @@ const LOOKS = 1 / 16;
  * For a session that begins or goes on: on one disk. Were it refused because the other members of a set do not confirm it in
  * time, it would have been made all the same, and the token that its holder still has would soon be taken for a stolen one.
  * A step that is lost with the primary leaves a token from the future, which is only refused (see auth/decide-rotation). The
- * end of a session waits for them, like any write.
+ * end of a session waits for them, like any write, but for one that is only one too many.
  */
 const MOVES_ON = { writeConcern: { w: 1, journal: true } } as const;
 
@@ -69,13 +69,8 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
     async insert({ id, userId, ...rest }) {
       const user = ObjectId.createFromHexString(userId);
       await sessions.insertOne({ _id: id, userId: user, ...rest }, MOVES_ON);
-      if (random() >= LOOKS) return;
-      const surplus = await sessions
-        .find({ userId: user }, { projection: { _id: 1 } })
-        .sort({ lastUsedAt: -1, _id: 1 })
-        .skip(MOST_OF_ONE_USER)
-        .toArray();
-      if (surplus.length > 0) await sessions.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
+      // The session is made: that others are too many does not refuse it, and the next look finds them again.
+      if (random() < LOOKS) await removeSurplus(sessions, user).catch(() => undefined);
     },
     async find(sessionId) {
       const document = await sessions.findOne({ _id: { $eq: sessionId } });
@@ -122,6 +117,16 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
       await sessions.deleteMany({ userId: ObjectId.createFromHexString(userId) });
     },
   };
+}
+
+async function removeSurplus(sessions: Collection<SessionDocument>, userId: ObjectId): Promise<void> {
+  const surplus = await sessions
+    .find({ userId }, { projection: { _id: 1 } })
+    .sort({ lastUsedAt: -1, _id: 1 })
+    .skip(MOST_OF_ONE_USER)
+    .toArray();
+  if (surplus.length === 0) return;
+  await sessions.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } }, MOVES_ON);
 }
 
 function toSession({ _id, userId, epochs = [FIRST_EPOCH], ...rest }: SessionDocument): Session {

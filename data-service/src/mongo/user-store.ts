@@ -55,6 +55,9 @@ export function userCollection(db: Db, systemTablePrefix: string): Collection<Us
   return db.collection<UserDocument>(systemTableNames(systemTablePrefix).users);
 }
 
+/** For what a sign-in only improves beside its own work: it must not wait for the other members of a set. */
+const ON_PRIMARY = { writeConcern: { w: 1, journal: true } } as const;
+
 const CREDENTIALS = { passwordHash: 1, isActive: 1, sessionEpoch: 1 } as const;
 
 function credentialsOf({ _id, passwordHash, isActive, sessionEpoch }: UserDocument): LogInUser {
@@ -96,6 +99,7 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       await users.updateOne(
         { _id: ObjectId.createFromHexString(userId), passwordHash: { $eq: old } },
         { $set: { passwordHash: fresh } },
+        ON_PRIMARY,
       );
     },
     async findActive(userId) {
