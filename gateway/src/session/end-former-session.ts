@@ -1,5 +1,6 @@
 // Ends the session that a browser had before it signs in anew: a planted or forgotten one must not live on beside the new
 // one (security row A2).
+import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@portico/shared/logger";
 import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
@@ -13,7 +14,16 @@ export interface EndFormerSessionDeps {
   readonly logger: Logger;
 }
 
-/** Ends the session of the request's cookies, if any. A failure to do so does not stop the sign-in. */
+/**
+ * The end of a session waits for most members of a database's set, for as long as a client would for its answer; by itself it is
+ * done in milliseconds.
+ */
+const PATIENCE_MS = 1_500;
+
+/**
+ * Ends the session of the request's cookies, if any. A failure to do so does not stop the sign-in, and what takes long goes on
+ * behind its answer.
+ */
 export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
   const { cookies } = credentialsOf(request);
   if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
@@ -21,9 +31,10 @@ export async function endFormerSession(deps: EndFormerSessionDeps, request: Requ
   deps.supersededTokens.bySignIn.note(cookies.refreshToken);
   const caller = callerOf(request);
   // Whichever page it was made for: its cookies are about to be overwritten.
-  await deps.authClient
+  const ended = deps.authClient
     .logOut({ refreshToken: cookies.refreshToken }, undefined, caller)
     .catch((err: unknown) => {
       deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
     });
+  await Promise.race([ended, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 }
