@@ -4,7 +4,7 @@ import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { openSocket, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
-import { type Behaviour, html, json } from "./support/upstream.js";
+import { type Behaviour, foreignJson, html, json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -121,23 +121,28 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     expect([late.status, late.headers.getSetCookie()]).toEqual([status, []]);
   });
 
-  it.each<[string, Behaviour]>([
-    ["as the connection broke", (_arrived, response) => void response.destroy()],
-    ["behind a 502 of something in between", html(502)],
-    ["behind a 503 of something in between", html(503)],
-    ["behind a 504 of something in between", html(504)],
-    ["or late", () => {}],
-  ])("asks once more when the answer to a refresh is lost, %s, as it may be done", async (_how, loses) => {
-    const impatient = await startRig({}, { authTimeoutMs: 300 });
-    rigs.push(impatient);
-    impatient.upstream.on("POST /auth/refresh-token", (...call) => {
-      impatient.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
-      loses(...call);
-    });
-    const jar = { accessToken: accessToken({ expiresIn: 20 }), refreshToken: "svc_rt_1" };
-    const response = await impatient.call("/api/me", { headers: { Cookie: cookies(jar) } });
-    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
-  });
+  const LOSSES: readonly [string, Behaviour, Parameters<typeof startRig>[1]][] = [
+    ["as the connection broke", (_arrived, response) => void response.destroy(), {}],
+    ["behind a 502 of something in between", html(502), {}],
+    ["behind a 503 of something in between", html(503), {}],
+    ["behind a 504 of something in between", html(504), {}],
+    ["or late", () => {}, { authTimeoutMs: 300 }],
+  ];
+
+  it.each(LOSSES)(
+    "asks once more when the answer to a refresh is lost, %s, as it may be done",
+    async (_how, loses, limits) => {
+      const impatient = await startRig({}, limits);
+      rigs.push(impatient);
+      impatient.upstream.on("POST /auth/refresh-token", (...call) => {
+        impatient.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+        loses(...call);
+      });
+      const jar = { accessToken: accessToken({ expiresIn: 20 }), refreshToken: "svc_rt_1" };
+      const response = await impatient.call("/api/me", { headers: { Cookie: cookies(jar) } });
+      expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+    },
+  );
 
   it.each<[string, Behaviour]>([
     ["the data service has too much to do", refusal(503, "SERVICE_UNAVAILABLE", "Later.")],
@@ -199,8 +204,13 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  it.each([400, 401])("leaves the cookies alone when a %s is no word of the data service", async (status) => {
-    rig.upstream.on("POST /auth/refresh-token", html(status));
+  it.each<[string, Behaviour]>([
+    ["400 page", html(400)],
+    ["401 page", html(401)],
+    ["400 in JSON", foreignJson(400)],
+    ["401 in JSON", foreignJson(401)],
+  ])("leaves the cookies alone when a %s is no word of the data service", async (_what, answer) => {
+    rig.upstream.on("POST /auth/refresh-token", answer);
     const response = await get({ refreshToken: "svc_rt_1" });
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
     expect(new Set(rig.upstream.heads)).toEqual(new Set(["POST /auth/refresh-token"]));

@@ -1,7 +1,7 @@
 // Decides what becomes of an answer of the data service. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { BAD_TOKEN } from "@portico/shared/bearer-token";
-import { CORRELATION_HEADER } from "@portico/shared/correlation-id";
+import { isOwnError } from "../http/own-error.js";
 
 /** The head of an answer. */
 export interface AnswerHead {
@@ -29,16 +29,7 @@ export function decideAnswer(
  * client can read it.
  */
 function isForeign(answer: AnswerHead): boolean {
-  return (answer.statusCode ?? 0) >= 400 && !isOwnError(answer);
-}
-
-/**
- * Balancers speak JSON as well, but put no correlation id on it. Which id it is does not matter: something in between may give
- * requests others than we do.
- */
-function isOwnError({ headers }: AnswerHead): boolean {
-  const isJson = headers["content-type"]?.startsWith("application/json") === true;
-  return isJson && headers[CORRELATION_HEADER] !== undefined;
+  return (answer.statusCode ?? 0) >= 400 && !isOwnError(answer.headers);
 }
 
 /**
@@ -46,10 +37,9 @@ function isOwnError({ headers }: AnswerHead): boolean {
  * refuse a token as well, but not in the data service's words; nor does the data service itself where the session ended later
  * than that.
  */
-function refusesToken(answer: AnswerHead): boolean {
-  const { statusCode, headers } = answer;
+function refusesToken({ statusCode, headers }: AnswerHead): boolean {
   return (
-    statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isOwnError(answer)
+    statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isOwnError(headers)
   );
 }
 

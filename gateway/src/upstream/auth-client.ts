@@ -67,9 +67,6 @@ interface AuthClientSettings {
   readonly fetch?: typeof fetch;
 }
 
-// Only the data service's own codes count: something in front of it may answer 400, 401 or 403 as well, and that must sign
-// nobody out.
-
 /** Codes for a token that is not, or no longer, valid; VALIDATION_ERROR means it is too malformed to be ours. */
 const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALIDATION_ERROR"]);
 

@@ -1,6 +1,7 @@
 // One call of the gateway's own to the data service: what it says of the client behind it, and what its answer is.
 import { AppError } from "@portico/shared/app-error";
 import { PAGE_ORIGINS_HEADER, writePageOrigins } from "@portico/shared/session-page";
+import { isOwnError } from "../http/own-error.js";
 import { foreignError, notInTime, readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
@@ -13,6 +14,8 @@ export interface Caller {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  /** Whether it is the data service's, if it is an error: something in between may answer as well. */
+  readonly isOwn: boolean;
   readonly retryAfter: string | null;
   /** What the answering clock says. */
   readonly date: string | null;
@@ -42,7 +45,9 @@ export async function call(
     const response = await ask(url, { ...init, redirect: "error", signal });
     const text = await response.text();
     const { status, headers } = response;
-    return { status, body: parse(text), retryAfter: headers.get("retry-after"), date: headers.get("date") };
+    const isOwn = isOwnError(Object.fromEntries(headers));
+    const [retryAfter, date] = [headers.get("retry-after"), headers.get("date")];
+    return { status, body: parse(text), isOwn, retryAfter, date };
   } catch (cause) {
     // `fetch` gives up on a connection before that time: this one was taken.
     throw signal.aborted ? notInTime(cause) : new AppError("BAD_GATEWAY", { cause });
@@ -57,8 +62,10 @@ function parse(text: string): unknown {
   }
 }
 
+/** What an answer refuses: only the data service's own words count, as those of something else must sign nobody out. */
 export function refusalOf(answer: Answer): AppError {
-  return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
+  const own = answer.isOwn ? readUpstreamError(answer.body, answer.retryAfter) : undefined;
+  return own ?? senseless(answer);
 }
 
 /** For an answer that is none of the data service's. */

@@ -5,7 +5,10 @@ import { makeIdentityClient } from "./identity-client.js";
 const CALLER = { correlationId: "c", address: undefined, userAgent: undefined };
 const REDEEM = { code: "x", flowCookies: [], requireFlowCookie: true, redirect: null };
 
-function refusedWith(code: string, date = new Date()) {
+/** It puts its id of the request on every answer. */
+const DATA_SERVICE = { "X-Correlation-ID": "c" };
+
+function refusedWith(code: string, date = new Date(), by: Record<string, string> = DATA_SERVICE) {
   return makeIdentityClient({
     dataServiceUrl: "http://127.0.0.1:1",
     pageOrigins: [],
@@ -15,7 +18,7 @@ function refusedWith(code: string, date = new Date()) {
     fetch: async () =>
       Response.json(
         { message: "no", error: { code } },
-        { status: 401, headers: { Date: date.toUTCString() } },
+        { status: 401, headers: { Date: date.toUTCString(), ...by } },
       ),
   });
 }
@@ -42,6 +45,12 @@ describe("a refusal of the data service", () => {
   it("of a client's token is passed on", async () => {
     await expect(refusedWith("INVALID_TOKEN").redeem(REDEEM, CALLER)).rejects.toMatchObject({
       code: "INVALID_TOKEN",
+    });
+  });
+
+  it("is only what has its correlation id: something in between may use the same words", async () => {
+    await expect(refusedWith("INVALID_TOKEN", new Date(), {}).redeem(REDEEM, CALLER)).rejects.toMatchObject({
+      code: "BAD_GATEWAY",
     });
   });
 });

@@ -108,9 +108,10 @@ export function html(status: number): Behaviour {
   return foreign(status, "text/html", `<h1>${status}</h1>`);
 }
 
-/** As one that says it in JSON. */
+/** As one that says it in JSON, by chance with a word of ours. */
 export function foreignJson(status: number): Behaviour {
-  return foreign(status, "application/json", '{"message":"no upstream at 10.0.3.7"}');
+  const body = '{"message":"no upstream at 10.0.3.7","error":{"code":"INVALID_TOKEN"}}';
+  return foreign(status, "application/json", body);
 }
 
 function foreign(status: number, type: string, body: string): Behaviour {
