@@ -12,8 +12,8 @@ const USER_AGENT_MAX_CHARACTERS = 256;
 export function clientFacts(request: Request): ClientFacts {
   const pages = request.get(PAGE_ORIGINS_HEADER);
   return {
-    // Only a hint unless the gateway has proved itself: anybody who reaches this service directly can send the header too.
-    // It can only narrow where the cookies of the caller's own session are accepted.
+    // For the gateway to say, which lets no client's header of this name through. Whoever reaches this service directly can send
+    // one: it decides where a session of their own counts, that one alone (security row A25).
     origin: webOrigin(request.get(ORIGIN_HEADER)),
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     address: request.ip ?? null,
