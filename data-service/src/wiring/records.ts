@@ -306,6 +306,9 @@ function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   });
 }
 
+/** By how much the clocks of two instances may differ. */
+const CLOCKS_APART_MS = 60_000;
+
 /** Sessions that a change has ended, and everything that belonged to a deleted user. */
 async function clearAway(
   {
@@ -316,7 +319,8 @@ async function clearAway(
   }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> & Pick<IdentityStore, "accounts">,
   userId: string,
 ): Promise<void> {
-  const asOf = clock.now();
+  // The sessions were dated by the clocks of other machines. One that stays behind is dead all the same, and expires.
+  const asOf = new Date(clock.now().getTime() - CLOCKS_APART_MS);
   const user = await users.findById(userId);
   if (user !== undefined) return sessions.removeAllBut(userId, user.epoch, asOf);
   await sessions.removeAllOf(userId);
