@@ -1,5 +1,5 @@
 // `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
-import { COMPARED, eventsOfChange } from "./auth/account-events.js";
+import { changeAccount } from "./auth/change-account.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { normalizeEmail } from "./catalog/email-address.js";
 import { systemTableNames } from "./catalog/system-tables.js";
@@ -9,7 +9,6 @@ import type { Deps } from "./deps.js";
 import { describeStore } from "./mongo/store-address.js";
 import type { RootAdmin } from "./mongo/user-store.js";
 import { PLAIN } from "./records/body/bind-body.js";
-import { update } from "./records/write/update.js";
 
 const USAGE = `usage: npm run admin -- [e-mail]
   gives a root admin a new password and shows it, once. An account that was switched off is switched on, and all its
@@ -56,8 +55,8 @@ async function setPassword(
   const principal = { kind: "user", userId: id, roleId: null, isRootAdmin: true } as const;
   const { users: table } = systemTableNames(config.systemTablePrefix);
   const body = { password, isActive: true };
-  const user = await update(records, { principal, table, id, parameters: PLAIN, body, compared: COMPARED });
-  await auth.audit.recordAll(eventsOfChange(user, id, BY), CLIENT);
+  const request = { principal, table, id, parameters: PLAIN, body };
+  await changeAccount({ ...records, audit: auth.audit }, request, BY, CLIENT);
 }
 
 function explain(admins: readonly RootAdmin[], where: string): number {

@@ -83,6 +83,5 @@ async function isStillTheirs(
 }
 
 async function end({ sessions, sessionCache }: AcceptRefreshDeps, sessionId: string): Promise<void> {
-  await sessions.remove(sessionId);
-  sessionCache.forgetSession(sessionId);
+  await sessions.remove(sessionId).finally(() => sessionCache.forgetSession(sessionId));
 }

@@ -1,6 +1,6 @@
 // A change that was made to a user -> what the audit log says about it. Pure.
 import { fieldNamed } from "../catalog/catalog.js";
-import type { MadeChange, UpdatedRecord } from "../records/write/update.js";
+import type { PlannedChange } from "../records/write/update.js";
 import type { AuditEvent } from "./audit.js";
 
 /** Members whose former values are needed. A password is not among them: it is a new one or taken away, whatever it was. */
@@ -14,18 +14,21 @@ export type AccountEvent = Pick<AuditEvent, "event" | "details">;
  * @param by who did it
  */
 export function eventsOfChange(
-  { change }: Pick<UpdatedRecord, "change">,
+  change: PlannedChange,
   userId: string,
   by: Readonly<Record<string, string>>,
 ): AuditEvent[] {
-  const events = change === undefined ? [] : accountEvents(change);
-  return events.map(({ event, details }) => ({ event, userId, details: { ...by, ...details } }));
+  return accountEvents(change).map(({ event, details }) => ({
+    event,
+    userId,
+    details: { ...by, ...details },
+  }));
 }
 
 /**
  * Only for values that really changed, whether they came from the body or from a rule: forms send unchanged values along.
  */
-export function accountEvents(change: MadeChange): AccountEvent[] {
+export function accountEvents(change: PlannedChange): AccountEvent[] {
   const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map((name) =>
     newText(change, name),
   );
@@ -43,13 +46,16 @@ export function accountEvents(change: MadeChange): AccountEvent[] {
   return told.filter((event) => event !== false);
 }
 
-function isWritten({ table, written: { set, unset } }: MadeChange, name: string): boolean {
+function isWritten({ table, written: { set, unset } }: PlannedChange, name: string): boolean {
   const field = fieldNamed(table, name) ?? name;
   return set.has(field) || unset.includes(field);
 }
 
 /** A member's new value as text; undefined when it has not changed. */
-function newText({ table, before, written: { set, unset } }: MadeChange, name: string): string | undefined {
+function newText(
+  { table, before, written: { set, unset } }: PlannedChange,
+  name: string,
+): string | undefined {
   const field = fieldNamed(table, name) ?? name;
   const now = set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
   return now === String(before[field] ?? null) ? undefined : now;

@@ -1,6 +1,6 @@
 // What the unit tests of auth/ share: a throttle that admits everything, an audit log in memory, keys that never change.
 import type { KeyObject } from "node:crypto";
-import type { Audit, AuditEvent } from "./audit.js";
+import type { AuditEvent, AuditLog } from "./audit.js";
 import { type KeyRing, ringKey } from "./keys.js";
 import type { Throttle } from "./throttle.js";
 
@@ -13,9 +13,10 @@ export const openThrottle: Throttle = {
 };
 
 /** Keeps what is recorded. */
-export function memoryAudit(): { readonly audit: Audit; readonly events: AuditEvent[] } {
+export function memoryAudit(): { readonly audit: AuditLog; readonly events: AuditEvent[] } {
   const events: AuditEvent[] = [];
-  return { events, audit: { record: async (event) => void events.push(event) } };
+  const recordAll = async (all: readonly AuditEvent[]): Promise<void> => void events.push(...all);
+  return { events, audit: { recordAll, record: (event) => recordAll([event]) } };
 }
 
 /**

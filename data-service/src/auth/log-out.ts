@@ -2,12 +2,13 @@
 import { AppError } from "@portico/shared/app-error";
 import { begunOn, isServed, pageRefused } from "@portico/shared/session-page";
 import { type Requester, sessionOf } from "../principal.js";
-import type { Audit } from "./audit.js";
+import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
 import type { RefreshTokens } from "./refresh-token.js";
 import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
+import { tellingUncertain } from "./telling-uncertain.js";
 
 export interface LogOutDeps {
   readonly sessions: {
@@ -15,7 +16,7 @@ export interface LogOutDeps {
     remove(sessionId: string): Promise<Session | undefined>;
   };
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly tokens: { readonly refresh: RefreshTokens };
   /** The page to which a session belongs that no browser began. */
   readonly appUrl: string;
@@ -44,30 +45,32 @@ export async function logOut(
   reader.done();
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
   const sessionIds = [...new Set([named, sessionOf(requester)?.id])].filter((id) => id !== undefined);
-  for (const sessionId of sessionIds) await requireOwnPage(deps, sessionId, client);
-  for (const sessionId of sessionIds) {
-    const ended = await deps.sessions.remove(sessionId);
-    deps.sessionCache.forgetSession(sessionId);
-    if (ended === undefined) continue;
-    await deps.audit.record(
-      { event: "sign-out", userId: ended.userId, details: { sessionId } },
-      { ...client, origin: ended.origin },
-    );
-  }
+  const found = await Promise.all(sessionIds.map((sessionId) => deps.sessions.find(sessionId)));
+  const sessions = found.filter((session) => session !== undefined);
+  for (const session of sessions) requireOwnPage(deps.appUrl, session, client);
+  // Another instance may have ended those that are not there.
+  const gone = sessionIds.filter((id) => !sessions.some((session) => session.id === id));
+  for (const sessionId of gone) deps.sessionCache.forgetSession(sessionId);
+  for (const session of sessions) await end(deps, session, { ...client, origin: session.origin });
+}
+
+async function end(
+  { sessions, sessionCache, audit }: LogOutDeps,
+  { id, userId }: Session,
+  client: ClientFacts,
+): Promise<void> {
+  const event: AuditEvent = { event: "sign-out", userId, details: { sessionId: id } };
+  const remove = () => sessions.remove(id).finally(() => sessionCache.forgetSession(id));
+  const ended = await tellingUncertain({ audit, client }, () => [event], remove);
+  if (ended !== undefined) await audit.record(event, client);
 }
 
 /**
  * From a refresh token alone the gateway can't tell which page its session was made for (contract, section 3.3). One whose
  * page is served no more has none that could ask.
  */
-async function requireOwnPage(
-  { sessions, appUrl }: LogOutDeps,
-  sessionId: string,
-  { origin: page, pageOrigins }: ClientFacts,
-): Promise<void> {
-  if (page === null) return;
-  const session = await sessions.find(sessionId);
-  if (session === undefined || !isServed(session.origin, pageOrigins)) return;
+function requireOwnPage(appUrl: string, session: Session, { origin: page, pageOrigins }: ClientFacts): void {
+  if (page === null || !isServed(session.origin, pageOrigins)) return;
   const own = session.origin ?? appUrl;
   if (own !== page) throw new AppError("FORBIDDEN", pageRefused(page, begunOn(own)));
 }

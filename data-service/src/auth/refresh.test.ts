@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
 import { ANONYMOUS } from "../principal.js";
+import { uncertain } from "../records/whole/uncertain.js";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
 import { lendAccessToken } from "./lend-access-token.js";
@@ -192,6 +193,7 @@ describe("refresh", () => {
     for (let generation = 0; generation < 2; generation += 1) await use(generation);
     const unsure = { ...deps, sessions: { ...deps.sessions, remove } };
     await expect(refresh(unsure, { refreshToken: token(0) }, CLIENT, log)).rejects.toThrow("not confirmed");
+    expect(forgotten).toEqual([ID]);
     expect([warnings.length, memory.events]).toMatchObject([1, [{ event: "refresh.reuse" }]]);
   });
 
@@ -347,6 +349,17 @@ describe("logOut", () => {
   it("ends the Bearer token's session without a body", async () => {
     await logOut(deps, undefined, holder, CLIENT);
     expect(stored.size).toBe(0);
+  });
+
+  it("tells of a session whose end is not confirmed, and keeps it in no cache", async () => {
+    const remove = async (): Promise<never> => {
+      throw uncertain(new Error("not confirmed in time"));
+    };
+    const unsure = { ...deps, sessions: { ...deps.sessions, remove } };
+    const asked = logOut(unsure, { refreshToken: token(0) }, ANONYMOUS, CLIENT);
+    await expect(asked).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    const details = { sessionId: ID, uncertain: "true" };
+    expect([forgotten, memory.events]).toMatchObject([[ID], [{ event: "sign-out", details }]]);
   });
 
   it("may be repeated, and forgives a token that is not ours", async () => {

@@ -6,6 +6,7 @@ import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { logOf } from "../http/logging-for.js";
+import type { AuditLog } from "./audit.js";
 import { clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
@@ -18,6 +19,7 @@ export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
   readonly users: LogInDeps["users"] & RefreshDeps["users"];
   readonly throttle: LogInDeps["throttle"] & RefreshDeps["throttle"];
   readonly tokens: RefreshDeps["tokens"];
+  readonly audit: AuditLog;
   readonly keys: KeyRing;
   readonly logger: Logger;
   /** Login and refresh ignore the Authorization header; the other routes here do not. */

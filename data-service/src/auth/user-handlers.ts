@@ -14,10 +14,10 @@ import { type RemoveRequest, remove } from "../records/delete/remove.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions } from "../records/version.js";
-import { update } from "../records/write/update.js";
-import { COMPARED, eventsOfChange } from "./account-events.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
+import { changeAccount } from "./change-account.js";
 import { auditFacts } from "./client-facts.js";
+import { tellingUncertain } from "./telling-uncertain.js";
 
 type Deps = RecordDeps & { readonly audit: AuditLog };
 
@@ -50,7 +50,9 @@ export function userHandlers(deps: Deps, table: string, roles: string): OwnHandl
 }
 
 async function createUsers(deps: Deps, table: string, request: Request, response: Response): Promise<void> {
-  const created = await createAsked(deps, request);
+  // Their ids are not known then.
+  const unsure: AuditEvent[] = [{ event: "user.created", details: actorOf(request) }];
+  const created = await orUncertain(deps, request, unsure, () => createAsked(deps, request));
   if (!created.isRepeat)
     await record(deps, request, await madeEvents(deps, table, created.ids, actorOf(request)));
   respondCreated(response, table, created);
@@ -62,8 +64,7 @@ async function updateUser(deps: Deps, table: string, request: Request, response:
   const caller = callerOf(request);
   const asked = { principal: caller.principal, caller, table, id };
   const wanted = { ...asked, parameters, body: bodyOrNull(request), expected };
-  const user = await update(deps, { ...wanted, compared: COMPARED });
-  await record(deps, request, eventsOfChange(user, id, actorOf(request)));
+  const user = await changeAccount(deps, wanted, actorOf(request), auditFacts(request));
   respondWithRecord(response, 200, user);
 }
 
@@ -71,8 +72,11 @@ async function removeUser(deps: Deps, table: string, request: Request, response:
   readParameters(searchOf(request), []);
   const [id, expected] = [String(request.params.id), expectedVersions(request.get("If-Match"))];
   const caller = callerOf(request);
-  await remove(deps, { principal: caller.principal, caller, table, id, expected });
-  await record(deps, request, [{ event: "user.deleted", userId: id, details: actorOf(request) }]);
+  const events: AuditEvent[] = [{ event: "user.deleted", userId: id, details: actorOf(request) }];
+  await orUncertain(deps, request, events, () =>
+    remove(deps, { principal: caller.principal, caller, table, id, expected }),
+  );
+  await record(deps, request, events);
   respond(response, 200);
 }
 
@@ -86,13 +90,19 @@ async function removeRole(
   // Nobody else may delete a role, and a refusal must not make us read all users first.
   if (principal.kind !== "user" || !principal.isRootAdmin) return remove(deps, removal);
   const holders = await holdersOf(deps, users, id);
-  await remove(deps, removal);
   const details = { ...actorOf(request), role: "null" };
-  await record(
-    deps,
-    request,
-    holders.map((userId) => ({ event: "role.changed", userId, details })),
-  );
+  const events = holders.map((userId): AuditEvent => ({ event: "role.changed", userId, details }));
+  await orUncertain(deps, request, events, () => remove(deps, removal));
+  await record(deps, request, events);
+}
+
+function orUncertain<Result>(
+  { audit }: Deps,
+  request: Request,
+  events: readonly AuditEvent[],
+  change: () => Promise<Result>,
+): Promise<Result> {
+  return tellingUncertain({ audit, client: auditFacts(request) }, () => events, change);
 }
 
 function record({ audit }: Deps, request: Request, events: readonly AuditEvent[]): Promise<void> {

@@ -2,10 +2,11 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
-import type { Audit } from "../auth/audit.js";
+import type { AuditEvent, AuditLog } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import { isAlive, type RootOrigin, type Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
+import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { SessionUser } from "../principal.js";
 
 export interface MySessionsDeps {
@@ -18,7 +19,7 @@ export interface MySessionsDeps {
   readonly users: { epochOf(userId: string): Promise<string> };
   readonly rootOrigin: RootOrigin;
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 
@@ -53,9 +54,10 @@ export async function endSession(
   sessionId: string,
   client: ClientFacts,
 ): Promise<void> {
-  if (!(await sessions.removeOf(userId, sessionId))) {
-    throw new AppError("NOT_FOUND", "You have no such session.");
-  }
-  sessionCache.forgetSession(sessionId);
-  await audit.record({ event: "session.ended", userId, details: { sessionId } }, client);
+  const event: AuditEvent = { event: "session.ended", userId, details: { sessionId } };
+  const remove = () =>
+    sessions.removeOf(userId, sessionId).finally(() => sessionCache.forgetSession(sessionId));
+  const isEnded = await tellingUncertain({ audit, client }, () => [event], remove);
+  if (!isEnded) throw new AppError("NOT_FOUND", "You have no such session.");
+  await audit.record(event, client);
 }

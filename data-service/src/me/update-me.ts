@@ -2,11 +2,12 @@
 import { AppError } from "@portico/shared/app-error";
 import { endedMeanwhile } from "@portico/shared/bearer-token";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
-import type { Audit } from "../auth/audit.js";
+import type { AuditEvent, AuditLog } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import type { LogInUser } from "../auth/log-in.js";
 import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
+import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { Throttle } from "../auth/throttle.js";
 import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
 import type { SignedIn } from "../principal.js";
@@ -30,7 +31,7 @@ export interface UpdateMeDeps {
   readonly sessions: { addEpoch(sessionId: string, epoch: string): Promise<void> };
   readonly hasher: Pick<PasswordHasher, "verify">;
   readonly throttle: Pick<Throttle, "admitSignIn">;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
 }
 
 /** Who is signed in, and what asks again whether they still are. */
@@ -72,9 +73,11 @@ export async function updateMe(
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
   const guard = { ...own.guard, condition: allOf([condition, own.guard.condition]) };
   const refusal = expected === undefined ? passwordMoved : own.refusal;
-  await changeOwn(deps, { ...own, guard, refusal, extra: fields });
-  const details = { by: principal.userId };
-  await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);
+  const { userId } = principal;
+  const event: AuditEvent = { event: "password.changed", userId, details: { by: userId } };
+  const write = () => changeOwn(deps, { ...own, guard, refusal, extra: fields });
+  await tellingUncertain({ audit: deps.audit, client }, () => [event], write);
+  await deps.audit.record(event, client);
 }
 
 interface OwnWrite extends RecordChange {

@@ -45,32 +45,33 @@ export interface UpdateRequest extends RecordRequest {
   readonly stillMatching?: StillMatching;
   /** If-Match. */
   readonly expected?: Expected;
-  /** Members whose former values are asked for: the change happens only while they are as they were read. */
-  readonly compared?: readonly string[];
+  readonly compared?: Compared;
 }
 
-/** A change of a record that was made. */
-export interface MadeChange {
+/** For whoever must know what a change does to some members. */
+export interface Compared {
+  /** The change happens only while they are as they were read. */
+  readonly members: readonly string[];
+  /** Told right before each attempt to write; the last one counts, also where its end stays uncertain. */
+  readonly beforeWrite: (change: PlannedChange) => void;
+}
+
+/** A change of a record, as it is about to be written. It holds passwords, and values of encrypted columns, as they were sent. */
+export interface PlannedChange {
   readonly table: Table;
   /** The members that were compared, by storage field. */
   readonly before: StoredRecord;
-  /** What was written, presets included. */
+  /** What is written, presets included. */
   readonly written: OwnFields;
 }
 
-/** A record as it is after a change. */
-export interface UpdatedRecord extends Versioned {
-  /** If members were compared. It holds passwords, and values of encrypted columns, as they were sent. */
-  readonly change?: MadeChange;
-}
-
 /** Changes the named members of one record. @returns it in the asked shape */
-export async function update(given: RecordDeps, request: UpdateRequest): Promise<UpdatedRecord> {
+export async function update(given: RecordDeps, request: UpdateRequest): Promise<Versioned> {
   return writing(given, request, (deps, rights) => updateWhole(deps, rights, request));
 }
 
 /** Changes a record with all that its body brings along. */
-async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
+async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<Versioned> {
   const { body, parameters, expected, stillMatching } = request;
   const nested = await nestedWriteOf(deps, rights, request);
   if (nested === undefined || !isObject(body)) return updateOne(deps, rights, request);
@@ -101,7 +102,7 @@ async function updateOne(
   rights: Rights,
   request: UpdateRequest,
   brought?: { readonly log: StepLog; readonly links: BroughtLinks },
-): Promise<UpdatedRecord> {
+): Promise<Versioned> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);
   const { context, id, alternatives, match } = await deps.catalogs.decide((now) => {
@@ -116,7 +117,7 @@ async function updateOne(
   await hooks.beforeUpdate(catalog, id, body);
   const fields = shownFields(shape);
   const linked = { broughtLinksOf: () => brought?.links };
-  const { document, before, written } = await untilUncontended(deps, table, id, async () => {
+  const { document } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) throw await notAllowedFor(deps, context, id, body);
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
@@ -124,15 +125,15 @@ async function updateOne(
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [judged.unasked], linked);
     const matching = (await match?.(id)) ?? {};
-    const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
+    const { before, condition: asCompared } = await lookAt(deps, table, id, compared?.members);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
     const guard = { condition, freeOf: heldBy(catalog, table) };
-    const done = await runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
-    return done && { ...done, before, written: plan.own };
+    compared?.beforeWrite({ table, before, written: plan.own });
+    return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
   });
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
-  return compared === undefined ? record : { ...record, change: { table, before, written } };
+  return record;
 }
 
 /** The refusal of a body that is for other records: it names what of it stands in the way, if this one may be changed at all. */
