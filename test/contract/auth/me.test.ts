@@ -256,6 +256,29 @@ describe("DELETE /me/sessions/{id}", () => {
   });
 });
 
+describe("sessions that a new password has ended", () => {
+  it("are cleared away, but for those that the clock of another instance may have dated before it", async () => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    try {
+      const sessions = client.db().collection<{ _id: string }>("_sessions");
+      const madeBefore = async (seconds: number): Promise<string> => {
+        const sid = JSON.parse(
+          Buffer.from((await logIn()).accessToken.split(".")[1], "base64url").toString(),
+        ).sid;
+        const createdAt = new Date(Date.now() - seconds * 1_000);
+        await sessions.updateOne({ _id: sid }, { $set: { createdAt } });
+        return sid;
+      };
+      const [old, young] = [await madeBefore(90), await madeBefore(20)];
+      expect((await admin.patch(`/svc_user/${ann.id}`, { password: "a new password" })).status).toBe(200);
+      const left = await sessions.find({ _id: { $in: [old, young] } }).toArray();
+      expect(left.map(({ _id }) => _id)).toEqual([young]);
+    } finally {
+      await client.close();
+    }
+  });
+});
+
 describe("C16 sessions and tokens", () => {
   it.each(["/sessions", "/_sessions", "/svc_session", "/_api_tokens", "/_throttle", "/_signing_keys"])(
     "are no table: %s",
