@@ -7,16 +7,18 @@ import type { ClientFacts } from "./issue-session.js";
  * Makes a change that the audit log tells of. Where nobody knows whether it was made, its events are told all the same, marked
  * `uncertain`: it may be there, and then nothing else would tell of it. What is known to be made is the caller's to tell.
  * @param events asked for only then
+ * @param isUncertain of what it threw, where more than the write itself may go unanswered
  */
 export async function tellingUncertain<Result>(
   { audit, client }: { readonly audit: Pick<AuditLog, "recordAll">; readonly client: ClientFacts },
   events: () => readonly AuditEvent[],
   change: () => Promise<Result>,
+  isUncertain: (error: unknown) => boolean = mayStillBeDone,
 ): Promise<Result> {
   try {
     return await change();
   } catch (error) {
-    if (mayStillBeDone(error)) {
+    if (isUncertain(error)) {
       const told = events().map((each) => ({ ...each, details: { ...each.details, uncertain: "true" } }));
       await audit.recordAll(told, client);
     }

@@ -14,6 +14,7 @@ import { type RemoveRequest, remove } from "../records/delete/remove.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions } from "../records/version.js";
+import { saysUncertain } from "../records/whole/uncertain.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { changeAccount } from "./change-account.js";
 import { auditFacts } from "./client-facts.js";
@@ -102,7 +103,8 @@ function orUncertain<Result>(
   events: readonly AuditEvent[],
   change: () => Promise<Result>,
 ): Promise<Result> {
-  return tellingUncertain({ audit, client: auditFacts(request) }, () => events, change);
+  // Before it writes it asks who the caller is, and what they may.
+  return tellingUncertain({ audit, client: auditFacts(request) }, () => events, change, saysUncertain);
 }
 
 function record({ audit }: Deps, request: Request, events: readonly AuditEvent[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { isCommand, isWriteOf } from "../../support/command-proxy.js";
+import { isCommand, isReadOf, isWriteOf } from "../../support/command-proxy.js";
 import { make, type Row } from "../records/make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
@@ -80,12 +80,22 @@ describe("a change of an account that nobody knows to be made is told as uncerta
       status: 503,
       entries: [{ event: "user.created", details: { by: adminId, ...uncertain } }],
     });
-    const isDelete = (command: string) =>
-      isCommand("delete", "svc_user")(command) || isWriteOf("svc_user")(command);
+    const isDelete = isCommand("delete", "svc_user");
     const gone = await withoutAnswers(isDelete, () => admin.delete(`/svc_user/${annId}`));
     expect(gone).toMatchObject({
       status: 503,
       entries: [{ event: "user.deleted", userId: annId, details: { by: adminId, ...uncertain } }],
     });
   });
+});
+
+it("a change that was not even begun, as a question before it had no answer, is not told", async () => {
+  const { id } = await make(admin, "svc_user", { email: "eve@example.com" });
+  // Who asks is known for a while.
+  await admin.get("/me");
+  held.proxy.decide((command) => (isReadOf("svc_user")(command) ? "lost" : "pass"));
+  const { status, headers } = await admin.delete(`/svc_user/${id}`);
+  held.proxy.decide(() => "pass");
+  const filter = { correlationId: headers.get("x-correlation-id") };
+  expect([status, (await admin.get("/svc_audit", { filter })).body.data]).toEqual([503, []]);
 });

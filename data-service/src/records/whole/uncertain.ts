@@ -13,7 +13,12 @@ export function uncertain(cause: unknown): AppError {
  * it, over another connection, proves nothing.
  */
 export function mayStillBeDone(error: unknown): boolean {
-  return isUnanswered(error) || (error instanceof AppError && error.details?.uncertain === true);
+  return isUnanswered(error) || saysUncertain(error);
+}
+
+/** Is it a write's refusal that says so? Questions that come before a write may go unanswered as well. */
+export function saysUncertain(error: unknown): boolean {
+  return error instanceof AppError && error.details?.uncertain === true;
 }
 
 /** For a failed write that nobody takes back. @throws AppError 503 `uncertain` if it may have been done, else the error */
