@@ -170,6 +170,15 @@ describe("counting a table", () => {
       expect(performance.now() - began).toBeGreaterThan(maxTimeMS / 4);
     }, 30_000);
 
+    it("reads once for all whose time to wait is over", async () => {
+      exactCounts = 0;
+      const asked = Array.from({ length: 10 }, () =>
+        counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 1_500 }),
+      );
+      expect(new Set(await Promise.all(asked))).toEqual(new Set([402]));
+      expect(exactCounts).toBe(1);
+    });
+
     it.each([
       ["is gone", 0],
       ["goes meanwhile", 50],

@@ -24,10 +24,17 @@ interface Known {
   readonly isSure: boolean;
 }
 
+/** A count that learns nothing for later ones. */
+interface Reading {
+  readonly began: number;
+  readonly exact: Promise<number>;
+}
+
 export class TableCounts {
   readonly #db: Db;
   readonly #known = new Map<string, Known>();
   readonly #comparing = new Map<string, Promise<number>>();
+  readonly #reading = new Map<string, Reading>();
   /** The server that answers, for as long as no event says that it may be another one. */
   #server: Promise<string | undefined> | undefined;
 
@@ -51,14 +58,16 @@ export class TableCounts {
     countExactly: () => Promise<number>,
     { maxTimeMS, signal }: ReadLimits,
   ): Promise<number> {
-    const waitsUntil = performance.now() + maxTimeMS * WAITS_FOR;
+    const asked = performance.now();
+    const waitsUntil = asked + maxTimeMS * WAITS_FOR;
     for (let hasWaited = false; ; hasWaited = true) {
       const known = await this.#fromKnown(key, collection);
       if (known !== undefined) return known;
       const comparing = this.#comparing.get(key);
       if (comparing === undefined) return this.#compareAlone(key, collection, countExactly);
       const left = waitsUntil - performance.now();
-      if (left <= 0) return countExactly();
+      if (left <= 0)
+        return this.#readTogether(key, countExactly, { asked, until: asked + maxTimeMS, signal });
       const exact = await learned(comparing, left, signal);
       signal.throwIfAborted();
       // The first one began before this call, and may not have seen what its caller has written.
@@ -80,6 +89,37 @@ export class TableCounts {
     if (kept === 0) this.#known.delete(key);
     // Only now: between question and answer the server may have become another one.
     return kept > 0 && known.server === (await this.#whichServer()) ? kept + known.difference : undefined;
+  }
+
+  /** Those who have waited too long for a comparison: one of them reads for all who had asked by then. */
+  async #readTogether(
+    key: string,
+    countExactly: () => Promise<number>,
+    {
+      asked,
+      until,
+      signal,
+    }: { readonly asked: number; readonly until: number; readonly signal: AbortSignal },
+  ): Promise<number> {
+    for (;;) {
+      const running = this.#reading.get(key);
+      if (running === undefined || running.began < asked) return this.#read(key, countExactly);
+      const exact = await learned(running.exact, until - performance.now(), signal);
+      signal.throwIfAborted();
+      if (exact !== undefined) return exact;
+      if (performance.now() >= until) return countExactly();
+    }
+  }
+
+  #read(key: string, countExactly: () => Promise<number>): Promise<number> {
+    const reading: Reading = {
+      began: performance.now(),
+      exact: countExactly().finally(() => {
+        if (this.#reading.get(key) === reading) this.#reading.delete(key);
+      }),
+    };
+    this.#reading.set(key, reading);
+    return reading.exact;
   }
 
   #compareAlone(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
