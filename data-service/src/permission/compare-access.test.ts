@@ -99,15 +99,22 @@ describe("rules of a file and of a database", () => {
     expect(between([mine], stored).removed).toEqual(["1"]);
   });
 
-  it("that a change of tables has switched off go where the file has others of their kind, those that somebody has stay", () => {
+  it("that a change of tables has switched off go, those that somebody has stay", () => {
     const read = { table: "posts", action: "read" };
     const off = [
       { ...rule("1", "read", { fields: "old" }), isByChange: true },
       { ...rule("2", "read"), isByChange: false },
       { ...rule("4", "update"), isByChange: true },
     ];
-    expect(between([read], [rule("3", "read")], off).removed).toEqual(["1"]);
-    expect(between([], [], off)).toEqual(NOTHING);
+    expect(between([read], [rule("3", "read")], off).removed).toEqual(["1", "4"]);
+    expect(between([], [], off).removed).toEqual(["1", "4"]);
+  });
+
+  it("for reading that a change of tables has switched off stay while they alone confine what may be changed", () => {
+    const [read, update] = ["read", "update"].map((action) => ({ table: "posts", action }));
+    const off = [{ ...rule("1", "read", { fields: "old" }), isByChange: true }];
+    expect(between([{ ...update }], [rule("2", "update")], off)).toEqual(NOTHING);
+    expect(between([{ ...update }, { ...read }], [rule("2", "update")], off).removed).toEqual(["1"]);
   });
 
   it("that stay keep themselves, wherever others come, go or change before them", () => {

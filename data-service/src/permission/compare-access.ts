@@ -33,9 +33,10 @@ export function compareAccess(
   stored: StoredAccess,
   fromNow: string,
 ): AccessChange[] {
+  const changed = changedTables({ roles, everyone }, stored);
   const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
     const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), fromNow);
-    return { make, edit, remove: [...remove, ...replacedOff(wanted, ofHolder(stored.off, id))] };
+    return { make, edit, remove: [...remove, ...surplusOff(wanted, ofHolder(stored.off, id), changed)] };
   };
   const ofRoles = roles.map((role): AccessChange => {
     const same = stored.roles.find(({ name }) => name === role.name);
@@ -47,12 +48,33 @@ export function compareAccess(
 }
 
 /**
- * Whatever a rule said that a change of tables has switched off, those of its kind in the file say it now: an undo must not
- * bring it back beside them. Where the file has none, it stays: one for reading still confines what may be changed.
+ * Whatever a rule said that a change of tables has switched off, the file says it now: an undo must not bring it back beside
+ * that. But one for reading stays while it confines what may be changed, and the file has no other in its place.
+ * @param changed tables whose records may be changed
  */
-function replacedOff(wanted: readonly FileRule[], off: readonly SwitchedOffRule[]): SwitchedOffRule[] {
+function surplusOff(
+  wanted: readonly FileRule[],
+  off: readonly SwitchedOffRule[],
+  changed: ReadonlySet<string>,
+): SwitchedOffRule[] {
   const kinds = new Set(wanted.map(({ json }) => kindOfRule(json)));
-  return off.filter((rule) => rule.isByChange && kinds.has(kindOfRule(rule)));
+  const confines = (rule: SwitchedOffRule): boolean =>
+    rule.action === "read" && changed.has(rule.table) && !kinds.has(kindOfRule(rule));
+  return off.filter((rule) => rule.isByChange && !confines(rule));
+}
+
+/** @returns the tables whose records anybody may update or delete once the file is applied */
+function changedTables({ roles, everyone }: FileAccess, stored: StoredAccess): ReadonlySet<string> {
+  const isInFile = holdersIn({ roles, everyone }, stored.roles);
+  const inFile = [...roles.flatMap(({ rules }) => rules), ...(everyone ?? [])].map(
+    ({ json }): RuleJson => json,
+  );
+  const rules = [...inFile, ...stored.rules.filter(({ roleId }) => !isInFile(roleId))];
+  return new Set(rules.filter(changesRecords).map(({ table }) => String(table)));
+}
+
+function changesRecords({ action }: RuleJson): boolean {
+  return action === "update" || action === "delete";
 }
 
 /** @param id of a role; null = everyone, undefined = a role that is not there yet */
@@ -81,13 +103,14 @@ export function openedBy(
   stored: StoredAccess,
 ): string[] {
   // One that is switched off confines what may be changed as well.
+  const changed = changedTables({ roles, everyone }, stored);
   const readOff = stored.off.filter(({ action }) => action === "read");
   const rulesOf = (id: string | null): RuleJson[] => [
     ...ofHolder(stored.rules, id),
     ...ofHolder(readOff, id),
   ];
   const then = (rules: readonly FileRule[], id: string | null | undefined): RuleJson[] => {
-    const gone = replacedOff(rules, ofHolder(readOff, id));
+    const gone = surplusOff(rules, ofHolder(readOff, id), changed);
     const off = ofHolder(readOff, id).filter((rule) => !gone.includes(rule));
     return [...rules.map(({ json }) => json), ...off];
   };
@@ -126,8 +149,8 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
 
 /** May its records be changed by these rules, whatever can be seen of them? */
 function isUnconfined(table: string, rules: readonly RuleJson[]): boolean {
-  const actions = rules.filter((rule) => rule.table === table).map(({ action }) => action);
-  return !actions.includes("read") && (actions.includes("update") || actions.includes("delete"));
+  const own = rules.filter((rule) => rule.table === table);
+  return own.every(({ action }) => action !== "read") && own.some(changesRecords);
 }
 
 /** How what is told of a file names who has the rules. */
