@@ -14,8 +14,11 @@ const PIECE = 64 * 1024;
 const HELD_OF_STREAM = 2 * 1024 * 1024;
 /** An answer of which more is left when it has been handed over may be slow to go. */
 const LARGE = 1024 * 1024;
-/** How long after its request the head of a streamed answer waits for more than a little text: less than the gateway waits. */
-const HEAD_AFTER_MS = 25_000;
+/**
+ * How long after its request the head of a streamed answer waits: for more text than a little, as what is refused before any
+ * text is there needs a head of its own, and for any text at all. The gateway waits for a second more.
+ */
+const HEAD_PATIENCE = { moreMs: 25_000, anyMs: 29_000 };
 
 const slowAnswers = new SlowAnswers();
 
@@ -120,29 +123,32 @@ export async function respondWithText(
   response: Response,
   text: AsyncIterable<string>,
   bytesHeld?: () => number,
-  headAfterMs = HEAD_AFTER_MS,
+  patience = HEAD_PATIENCE,
 ): Promise<void> {
   response.status(200);
-  const headAt = contextOf(response.req).began + headAfterMs;
-  await sendText(response, sendingHead(response, text, headAt), bytesHeld);
+  await sendText(response, sendingHead(response, text, patience), bytesHeld);
 }
 
-/** @param headAt when the head goes at the latest once there is text, by `performance.now()` */
 async function* sendingHead(
   response: Response,
   text: AsyncIterable<string>,
-  headAt: number,
+  { moreMs, anyMs }: typeof HEAD_PATIENCE,
 ): AsyncGenerator<string> {
+  const { began } = contextOf(response.req);
+  const sendHeadAfter = (ms: number): NodeJS.Timeout =>
+    setTimeout(
+      () => response.headersSent || response.flushHeaders(),
+      Math.max(0, began + ms - performance.now()),
+    );
+  const latest = sendHeadAfter(anyMs);
   let late: NodeJS.Timeout | undefined;
-  const sendHead = (): void => {
-    if (!response.headersSent) response.flushHeaders();
-  };
   try {
     for await (const each of text) {
-      late ??= setTimeout(sendHead, headAt - performance.now());
+      late ??= sendHeadAfter(moreMs);
       yield each;
     }
   } finally {
+    clearTimeout(latest);
     clearTimeout(late);
   }
 }
