@@ -5,8 +5,11 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { ROOT, runScript, setUp } from "./setup.mjs";
 
-/** @param {string} main the module, in `data-service/dist`; it gets the words of the command line */
-export function runDatabaseCommand(main) {
+/**
+ * @param {string} main the module, in `data-service/dist`; it gets the words of the command line
+ * @param {number | undefined} failure the exit code of a set-up that fails, if it is not 1
+ */
+export function runDatabaseCommand(main, failure = undefined) {
   return runScript(async () => {
     setUp(["shared", "data-service"]);
     const { listenForSignals, loadSettings } = await import("./launch.mjs");
@@ -20,5 +23,5 @@ export function runDatabaseCommand(main) {
     signals.stop();
     // As a shell tells it: 1 has a meaning for some commands.
     return code ?? 128 + constants.signals[signal];
-  });
+  }, failure);
 }

@@ -41,14 +41,15 @@ export function setUp(projects) {
 /**
  * Runs a script's body; a SetupError becomes one line and its exit code.
  * @param {() => Promise<number>} body
+ * @param {number | undefined} failure the exit code instead
  */
-export async function runScript(body) {
+export async function runScript(body, failure = undefined) {
   try {
     process.exitCode = await body();
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     console.error(error.message);
-    process.exitCode = error.exitCode;
+    process.exitCode = failure ?? error.exitCode;
   }
 }
 
