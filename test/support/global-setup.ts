@@ -28,7 +28,9 @@ export default async function setUp(): Promise<void> {
 async function removeLeft(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid] = /^portico-test-(\d+)-/.exec(name) ?? [];
-    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(folder, name), { recursive: true });
+    if (pid === undefined || isRunning(Number(pid))) continue;
+    // It may be somebody else's, or go by another run that starts now.
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
