@@ -6,9 +6,10 @@ import type { JsonObject } from "@portico/shared/json";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
 import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js";
 import type { ApiTokenCache } from "./api-token-cache.js";
-import type { Audit } from "./audit.js";
+import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
+import { tellingUncertain } from "./telling-uncertain.js";
 import { type Maker, type WhileSignedInDeps, whileSignedIn } from "./while-signed-in.js";
 
 export interface ApiTokensDeps extends WhileSignedInDeps {
@@ -21,7 +22,7 @@ export interface ApiTokensDeps extends WhileSignedInDeps {
     removeOf(userId: string, id: string): Promise<boolean>;
   };
   readonly apiTokenCache: Pick<ApiTokenCache, "forgetAll">;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 
@@ -84,9 +85,11 @@ export async function revokeApiToken(
   id: string,
   client: ClientFacts,
 ): Promise<void> {
-  if (!(await apiTokens.removeOf(userId, id))) throw noSuchToken();
-  apiTokenCache.forgetAll();
-  await audit.record({ event: "token.revoked", userId, details: { tokenId: id } }, client);
+  const event: AuditEvent = { event: "token.revoked", userId, details: { tokenId: id } };
+  const remove = () => apiTokens.removeOf(userId, id).finally(() => apiTokenCache.forgetAll());
+  const isRevoked = await tellingUncertain({ audit, client }, () => [event], remove);
+  if (!isRevoked) throw noSuchToken();
+  await audit.record(event, client);
 }
 
 function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt" | "readOnly"> {

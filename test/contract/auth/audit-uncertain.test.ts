@@ -71,6 +71,17 @@ describe("a change of an account that nobody knows to be made is told as uncerta
     expect(told).toMatchObject({ status: 503, entries: [event] });
   });
 
+  it("that revokes an API token", async () => {
+    const ann = await signIn(`${held.stack.appUrl}/api`, ANN);
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    const { id } = (await ann.post("/auth/api-tokens", { name: "script", expiresAt })).body.data[0];
+    const told = await withoutAnswers(isCommand("delete", "_api_tokens"), () =>
+      ann.delete(`/auth/api-tokens/${id}`),
+    );
+    const event = { event: "token.revoked", userId: annId, details: { tokenId: id, ...uncertain } };
+    expect(told).toMatchObject({ status: 503, entries: [event] });
+  });
+
   it("that makes or removes one", async () => {
     const bob = { email: "bob@example.com" };
     const isInsert = isCommand("insert", "svc_user");
