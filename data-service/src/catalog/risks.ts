@@ -12,6 +12,8 @@ export type Question =
   | { readonly ask: "present"; readonly field: string }
   /** Records without one. */
   | { readonly ask: "missing"; readonly field: string }
+  /** Records with a link in the field, in which a relation that is gone had its lists of links. */
+  | { readonly ask: "linked"; readonly field: string }
   /** Records whose list has more than one link. */
   | { readonly ask: "longer"; readonly field: string }
   /**

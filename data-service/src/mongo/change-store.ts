@@ -61,6 +61,8 @@ export interface ChangeStore {
   forget(id: string): Promise<void>;
   /** The change of a table that was made last since `since` that can be undone. */
   lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
+  /** All changes of a table since `since` that can be undone, the last one first. */
+  undoable(table: string, since: Date): Promise<TableChange[]>;
   /** Notes that nothing of a change can be undone any more; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
   /** Fields in which a member's values were before changes that have not been swept yet. */
@@ -87,6 +89,8 @@ export function makeChangeStore(db: Db): ChangeStore {
     id: _id.toHexString(),
     ...change,
   });
+  const undoable = (table: string, since: Date) =>
+    changes.find({ table, undoable: true, state: "done", at: { $gt: since } }).sort(LAST_FIRST);
   return {
     async begin({ id, ...change }) {
       await changes.insertOne({ ...byId(id), ...change, state: "preparing" });
@@ -104,9 +108,11 @@ export function makeChangeStore(db: Db): ChangeStore {
       await changes.deleteOne(byId(id));
     },
     async lastUndoable(table, since) {
-      const wanted = { table, undoable: true, state: "done", at: { $gt: since } } as const;
-      const found = await changes.findOne(wanted, { sort: LAST_FIRST });
-      return found === null ? undefined : toChange(found);
+      const [last] = await undoable(table, since).limit(1).toArray();
+      return last && toChange(last);
+    },
+    async undoable(table, since) {
+      return (await undoable(table, since).toArray()).map(toChange);
     },
     async pass(id) {
       await changes.updateOne(byId(id), { $set: { undoable: false } });

@@ -173,6 +173,76 @@ describe("the id of a member of another table", () => {
   });
 });
 
+describe("a schema file with a member that was removed and is kept for an undo", () => {
+  const cost = { id: "0190163d8694739baea50003", name: "cost", type: "int" };
+  const tags = { id: "0190163d8694739baea50004", name: "tags", type: "many-to-many", table: "products" };
+  const former = fileOf({ name: "products", columns: [cost], relations: [tags] });
+  const definition = async () => (await makeInstance(database).catalogStore.load())[0];
+
+  /** The former file is applied, there is such a record, and the members are removed by the next file. */
+  async function removedFrom(record: object) {
+    const deps = makeInstance(database);
+    await applyFile(deps, former);
+    await db.collection("products").insertOne(record);
+    await applyFile(deps, fileOf({ name: "products" }), true);
+    return deps;
+  }
+
+  it.each([
+    ["columns.cost", "value", { cost: 7, tagsIds: [] }],
+    ["relations.tags", "link", { tagsIds: [new ObjectId()] }],
+  ])("stops where %s has a %s that no undo could bring back after it", async (where, what, record) => {
+    const deps = await removedFrom(record);
+    const { id = "" } = (await definition()) ?? {};
+    const removal = await deps.changes.lastUndoable(id, new Date(0));
+    const day = removal?.at.toISOString().slice(0, 10);
+    const problem =
+      `${where}: 1 of the records have a ${what} from before it was removed on ${day}, which no undo could bring back any ` +
+      `more: it would be made anew, without it; undo the removal instead to keep it (POST /svc_table/${id}/undo)`;
+    expect(await applyFile(deps, former)).toMatchObject([{ problems: [problem], confirmable: true }]);
+    expect((await definition())?.columns).toEqual([]);
+  });
+
+  it("has nothing left to do once the removal is undone, and the values are there", async () => {
+    const deps = await removedFrom({ cost: 7 });
+    const { id = "" } = (await definition()) ?? {};
+    await (await undoChange(deps, id)).done;
+    expect(await applyFile(deps, former)).toEqual([]);
+    expect((await definition())?.storage.fields[cost.id]).toBe("cost");
+  });
+
+  it("makes it anew under its id when that is confirmed, and is not stopped by it again", async () => {
+    const deps = await removedFrom({ cost: 7 });
+    const changes = ["column.add columns.cost", "relation.add relations.tags"];
+    expect(await applyFile(deps, former, true)).toMatchObject([{ changes }]);
+    expect((await definition())?.storage.fields[cost.id]).toBe("cost_2");
+    // What an undo would bring back now is the later one, which nobody has written.
+    await applyFile(deps, fileOf({ name: "products" }), true);
+    expect(await compareFile(deps, former)).toMatchObject([{ changes, problems: [] }]);
+  });
+
+  it("makes it anew without asking where it had no values, or they can't come back any more", async () => {
+    const deps = await removedFrom({ cost: null, tagsIds: [] });
+    expect(await compareFile(deps, former)).toMatchObject([{ problems: [] }]);
+    await db.collection("products").insertOne({ cost: 7 });
+    expect(await compareFile(deps, former)).toMatchObject([{ problems: [expect.any(String)] }]);
+    const now = () => new Date(Date.now() + 31 * 24 * 60 * 60 * 1000);
+    expect(await compareFile({ ...deps, clock: { ...deps.clock, now } }, former)).toMatchObject([
+      { problems: [] },
+    ]);
+  });
+
+  it("shows the values in documents of others again, without asking", async () => {
+    const deps = makeInstance(database);
+    const shown = { name: "products", storage: { collection: "products" } };
+    await db.collection("products").insertOne({ cost: 7 });
+    await applyFile(deps, fileOf({ ...shown, columns: [cost] }));
+    await applyFile(deps, fileOf(shown), true);
+    expect(await applyFile(deps, fileOf({ ...shown, columns: [cost] }))).toMatchObject([{ problems: [] }]);
+    expect((await definition())?.storage.fields[cost.id]).toBe("cost");
+  });
+});
+
 describe("a schema file that says where data lies", () => {
   const column = { name: "mail", type: "string" };
   const people = (storage: object, ...columns: readonly object[]) =>

@@ -7,7 +7,7 @@ import { type Catalog, ID_TYPES } from "../catalog/catalog.js";
 import { removesMember, type Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { looksRenamed } from "../catalog/risks.js";
-import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
+import { type FileTable, matchTable } from "../catalog/schema-file.js";
 import type { Rule } from "../permission/rule.js";
 import { until } from "../until.js";
 import { requireAllowed } from "./ask-data.js";
@@ -21,6 +21,7 @@ import {
   withOwnCollection,
 } from "./create-table.js";
 import { type ChangePlan, changedDefinitions, planChange, requireOwnCollection } from "./plan-change.js";
+import { planToFile } from "./plan-to-file.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long to wait for a table that another instance is making. */
@@ -183,7 +184,7 @@ async function differenceOf(
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
-    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
+    const plan = await planToFile(deps, definitions, existing, table);
     if (isNew) {
       await requireCollection(deps, existing);
       requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
@@ -402,7 +403,7 @@ export async function changeToFile(
         "CONFLICT",
         `The new table "${table.name}" was changed by another request meanwhile.`,
       );
-    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
+    const plan = await planToFile(deps, definitions, existing, table);
     if (foreseen !== undefined) requireForeseen(table, plan, foreseen);
     steps = plan.steps.map(stepText);
     return plan;

@@ -119,6 +119,8 @@ async function ask(deps: DataDeps, plan: ChangePlan, before: Table, question: Qu
       const records = await (question.ask === "living" ? data.countLiving(before) : data.count(before));
       return { records: records > question.beyond ? records : 0, examples: [] };
     }
+    case "linked":
+      return data.withLinks(before, question.field, "some");
     case "present":
     case "missing":
     case "longer":
