@@ -390,6 +390,27 @@ describe("npm run schema", () => {
     expect((await admin.get("/authors", { fields: "name" })).status).toBe(400);
   });
 
+  it("goes back to the former file with nothing lost once what the later one removed is undone", async () => {
+    await write(LIBRARY);
+    const { url } = await start();
+    const admin = await signIn(url, ADMIN);
+    await admin.post("/authors", { name: "Ann" });
+    await command("pull", file);
+    const former = await readFile(file, "utf8");
+    const [books, authors] = LIBRARY;
+    await write([books, { ...authors, columns: [] }]);
+    expect((await command("apply", file, "--confirm")).code).toBe(0);
+    await writeFile(file, former);
+    const stopped = await command("diff", file);
+    expect(stopped.output).toMatch(
+      /^authors: LOSES columns\.name: 1 of the records have a value from before it was removed/m,
+    );
+    const undo = /POST (?<path>\S+undo)/.exec(stopped.output)?.groups?.path ?? "";
+    expect((await admin.post(undo)).status).toBe(200);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
+  }, 60_000);
+
   it("says what to do when the service has the embedded database open", async () => {
     mongodbUrl = `mongodb_embedded://${directory}/mongodb`;
     await write(LIBRARY);
