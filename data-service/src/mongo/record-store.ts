@@ -216,11 +216,11 @@ export class RecordStore {
   /** How many documents a table has. Reads them only if nothing else can be relied on. */
   async countAll(table: Table, limits: ReadLimits): Promise<number> {
     const until = performance.now() + limits.maxTimeMS;
-    const exactly = async (): Promise<number> => {
+    const exactly = async (signal = limits.signal): Promise<number> => {
       // It may have waited for somebody else's count.
       const maxTimeMS = Math.ceil(until - performance.now());
       if (maxTimeMS <= 0) throw tookTooLong();
-      return this.count(table, [{ $count: "value" }], { ...limits, maxTimeMS });
+      return this.count(table, [{ $count: "value" }], { ...limits, signal, maxTimeMS });
     };
     return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly, limits));
   }

@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
@@ -177,6 +178,23 @@ describe("counting a table", () => {
       );
       expect(new Set(await Promise.all(asked))).toEqual(new Set([402]));
       expect(exactCounts).toBe(1);
+    });
+
+    it("goes on when the client of the one who reads for others has gone", async () => {
+      const client = new AbortController();
+      exactCounts = 0;
+      const readsAndLeaves = async (signal?: AbortSignal): Promise<number> => {
+        client.abort(new Error("the client has gone"));
+        // Until the other one has waited long enough.
+        await pause(1_200);
+        signal?.throwIfAborted();
+        return exactly();
+      };
+      const leaving = { maxTimeMS: 900, signal: client.signal };
+      const first = counts.count("t1", "things", readsAndLeaves, leaving);
+      const second = counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 3_000 });
+      await expect(first).rejects.toThrow("the client has gone");
+      expect([await second, exactCounts]).toEqual([402, 1]);
     });
 
     it.each([

@@ -24,6 +24,17 @@ interface Known {
   readonly isSure: boolean;
 }
 
+type CountExactly = (signal?: AbortSignal) => Promise<number>;
+
+const UNSTOPPED = new AbortController().signal;
+
+/** Of a call: when it began and has to end, by `performance.now()`, and what breaks it off. */
+interface Waiting {
+  readonly asked: number;
+  readonly until: number;
+  readonly signal: AbortSignal;
+}
+
 /** A count that learns nothing for later ones. */
 interface Reading {
   readonly began: number;
@@ -49,13 +60,13 @@ export class TableCounts {
   /**
    * Counts a collection.
    * @param key names the collection for as long as it is the same
-   * @param countExactly reads it; of those who ask at once, one reads and the others wait a while for what it learns
+   * @param countExactly reads it, until a signal if it is given another than that of this call; of those who ask at once, one reads and the others wait a while for what it learns
    * @param limits of this call, waiting included
    */
   async count(
     key: string,
     collection: string,
-    countExactly: () => Promise<number>,
+    countExactly: CountExactly,
     { maxTimeMS, signal }: ReadLimits,
   ): Promise<number> {
     const asked = performance.now();
@@ -94,27 +105,27 @@ export class TableCounts {
   /** Those who have waited too long for a comparison: one of them reads for all who had asked by then. */
   async #readTogether(
     key: string,
-    countExactly: () => Promise<number>,
-    {
-      asked,
-      until,
-      signal,
-    }: { readonly asked: number; readonly until: number; readonly signal: AbortSignal },
+    countExactly: CountExactly,
+    { asked, until, signal }: Waiting,
   ): Promise<number> {
     for (;;) {
       const running = this.#reading.get(key);
-      if (running === undefined || running.began < asked) return this.#read(key, countExactly);
-      const exact = await learned(running.exact, until - performance.now(), signal);
+      const isOwn = running === undefined || running.began < asked;
+      const reading = isOwn ? this.#read(key, countExactly) : running.exact;
+      const exact = await learned(reading, until - performance.now(), signal);
       signal.throwIfAborted();
       if (exact !== undefined) return exact;
+      // Its refusal, or the one for lack of time.
+      if (isOwn) return reading;
       if (performance.now() >= until) return countExactly();
     }
   }
 
-  #read(key: string, countExactly: () => Promise<number>): Promise<number> {
+  #read(key: string, countExactly: CountExactly): Promise<number> {
     const reading: Reading = {
       began: performance.now(),
-      exact: countExactly().finally(() => {
+      // Not broken off by the client of whoever begins it: others come to wait for it.
+      exact: countExactly(UNSTOPPED).finally(() => {
         if (this.#reading.get(key) === reading) this.#reading.delete(key);
       }),
     };
