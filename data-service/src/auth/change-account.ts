@@ -1,6 +1,7 @@
 // Changes a user, and tells the audit log what of the account was changed.
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
+import { saysUncertain } from "../records/whole/uncertain.js";
 import { type UpdateRequest, update } from "../records/write/update.js";
 import { COMPARED, eventsOfChange } from "./account-events.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
@@ -22,7 +23,7 @@ export async function changeAccount(
     },
   };
   const change = () => update(deps, { ...request, compared });
-  const user = await tellingUncertain({ audit: deps.audit, client }, () => events, change);
+  const user = await tellingUncertain({ audit: deps.audit, client }, () => events, change, saysUncertain);
   await deps.audit.recordAll(events, client);
   return user;
 }

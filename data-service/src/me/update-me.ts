@@ -21,6 +21,7 @@ import type { ActingDeps, RecordDeps } from "../records/record-deps.js";
 import type { TableCall } from "../records/request.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, notAtVersion } from "../records/version.js";
+import { saysUncertain } from "../records/whole/uncertain.js";
 import { type RecordChange, runUpdate } from "../records/write/run-update.js";
 import { untilUncontended } from "../records/write/write-guard.js";
 
@@ -76,7 +77,7 @@ export async function updateMe(
   const { userId } = principal;
   const event: AuditEvent = { event: "password.changed", userId, details: { by: userId } };
   const write = () => changeOwn(deps, { ...own, guard, refusal, extra: fields });
-  await tellingUncertain({ audit: deps.audit, client }, () => [event], write);
+  await tellingUncertain({ audit: deps.audit, client }, () => [event], write, saysUncertain);
   await deps.audit.record(event, client);
 }
 

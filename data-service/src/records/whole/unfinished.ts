@@ -119,7 +119,8 @@ export class Unfinished {
     });
     // Without steps nothing was written, whatever was noted before. If this fails, this process can't tell whether the request
     // is whole: the note tells whoever looks.
-    const isOurs = await (turn?.finish(result) ?? (steps.length === 0 || this.#ended(note)));
+    const isOurs = await (turn?.finish(result).catch(throwUnanswered) ??
+      (steps.length === 0 || this.#ended(note)));
     if (!isOurs) {
       if (isNoted) await takeBack();
       throw tookTooLong();
