@@ -47,8 +47,9 @@ export async function runScript(body, failure = undefined) {
   try {
     process.exitCode = await body();
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    console.error(error.message);
+    const isTold = error instanceof SetupError;
+    if (!isTold && failure === undefined) throw error;
+    console.error(isTold ? error.message : error);
     process.exitCode = failure ?? error.exitCode;
   }
 }
