@@ -16,7 +16,6 @@ import {
   type DescribedRule,
   type Rule,
   type RuleSet,
-  type SwitchedOffRule,
   type Withheld,
 } from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
@@ -69,7 +68,7 @@ export interface RuleStore {
   /** The same with their descriptions. */
   described(): Promise<readonly DescribedRule[]>;
   /** Those of all roles and of everybody that are off. */
-  switchedOff(): Promise<readonly SwitchedOffRule[]>;
+  switchedOff(): Promise<readonly DescribedRule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
@@ -150,7 +149,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     },
     enabled: async () => (await sorted({ isEnabled: true })).flatMap(toRule),
     described: async () => (await sorted({ isEnabled: true })).flatMap(toDescribedRule),
-    switchedOff: async () => (await sorted({ isEnabled: { $ne: true } })).flatMap(toSwitchedOffRule),
+    switchedOff: async () => (await sorted({ isEnabled: { $ne: true } })).flatMap(toDescribedRule),
     forget: () => cache.clear(),
     async follow(id, ask) {
       const change = await changeOf(id);
@@ -268,12 +267,6 @@ function toRule(document: RuleDocument): Rule[] {
   if (action === undefined) return [];
   const { _id, roleId } = document;
   return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textIn(document) }];
-}
-
-function toSwitchedOffRule(document: RuleDocument): SwitchedOffRule[] {
-  const losses = untouchedNote(document)?.losses ?? [];
-  const isByChange = losses.some(({ wasEnabled }) => wasEnabled);
-  return toDescribedRule(document).map((rule) => ({ ...rule, isByChange }));
 }
 
 function toDescribedRule(document: RuleDocument): DescribedRule[] {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "@portico/shared/json";
 import fc from "fast-check";
 import { readAccess } from "./access-file.js";
 import { type AccessChange, compareAccess, openedBy, openedElsewhere, stepsOf } from "./compare-access.js";
-import type { Action, DescribedRule, StoredRole, SwitchedOffRule } from "./rule.js";
+import type { Action, DescribedRule, StoredRole } from "./rule.js";
 
 const EDITOR: StoredRole = { id: "e", name: "editor", description: null };
 
@@ -21,10 +21,10 @@ const FROM_NOW = "5";
 function between(
   rules: readonly JsonObject[],
   stored: readonly DescribedRule[],
-  off: readonly SwitchedOffRule[] = [],
+  { off = [], going = [] }: { readonly off?: DescribedRule[]; readonly going?: DescribedRule[] } = {},
 ) {
   const { access } = readAccess({ roles: [{ name: "editor", rules: [...rules] }] });
-  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored, off }, FROM_NOW);
+  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored, off, going }, FROM_NOW);
   return {
     steps: change === undefined ? [] : stepsOf(change),
     edited: change?.edit.map(({ from }) => from.id) ?? [],
@@ -99,22 +99,11 @@ describe("rules of a file and of a database", () => {
     expect(between([mine], stored).removed).toEqual(["1"]);
   });
 
-  it("that a change of tables has switched off go, those that somebody has stay", () => {
+  it("that are switched off stay, but for those that the tables of the same file switch off", () => {
     const read = { table: "posts", action: "read" };
-    const off = [
-      { ...rule("1", "read", { fields: "old" }), isByChange: true },
-      { ...rule("2", "read"), isByChange: false },
-      { ...rule("4", "update"), isByChange: true },
-    ];
-    expect(between([read], [rule("3", "read")], off).removed).toEqual(["1", "4"]);
-    expect(between([], [], off).removed).toEqual(["1", "4"]);
-  });
-
-  it("for reading that a change of tables has switched off stay while they alone confine what may be changed", () => {
-    const [read, update] = ["read", "update"].map((action) => ({ table: "posts", action }));
-    const off = [{ ...rule("1", "read", { fields: "old" }), isByChange: true }];
-    expect(between([{ ...update }], [rule("2", "update")], off)).toEqual(NOTHING);
-    expect(between([{ ...update }, { ...read }], [rule("2", "update")], off).removed).toEqual(["1"]);
+    const [off, going] = [[rule("1", "update")], [rule("2", "read", { fields: "old" })]];
+    expect(between([read], [rule("3", "read")], { off })).toEqual(NOTHING);
+    expect(between([read], [rule("3", "read")], { off, going }).removed).toEqual(["2"]);
   });
 
   it("that stay keep themselves, wherever others come, go or change before them", () => {
@@ -166,13 +155,15 @@ describe("rules of a file and of a database", () => {
         const rules = stored
           .map(([status, number], at) => rule(`${String(number).padStart(2, "0")}${at}`, kind, of(status)))
           .toSorted((one, other) => (one.id < other.id ? -1 : 1));
-        const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [] }, "50");
+        const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [], going: [] }, "50");
         const steps = change === undefined ? [] : statesOf(change, rules);
         const kept = states.filter((status) => rules.some(({ presets }) => presets?.status === status));
         for (const state of steps)
           expect(state.map(({ presets }) => presets?.status)).toEqual(expect.arrayContaining(kept));
         const after = steps.at(-1) ?? rules;
-        expect(compareAccess(access, { roles: [EDITOR], rules: after, off: [] }, "60")).toEqual([]);
+        expect(compareAccess(access, { roles: [EDITOR], rules: after, off: [], going: [] }, "60")).toEqual(
+          [],
+        );
       }),
       { numRuns: 2_000 },
     );
@@ -183,6 +174,7 @@ describe("rules of a file and of a database", () => {
       roles: [EDITOR, { id: "o", name: "other", description: "Old." }],
       rules: [rule("1", "read", { roleId: "o" }), rule("2", "read", { roleId: null })],
       off: [],
+      going: [],
     };
     const changes = (json: JsonObject) =>
       compareAccess(readAccess(json).access, stored, FROM_NOW).map((change) => stepsOf(change));
@@ -220,7 +212,7 @@ describe("a rule for reading that goes", () => {
     "opens a table where it is the last, and rules to change records stay: %s",
     (_which, file, rules, opened) => {
       const { access } = readAccess(file);
-      const stored = { roles: [EDITOR], rules, off: [] };
+      const stored = { roles: [EDITOR], rules, off: [], going: [] };
       const changes = compareAccess(access, stored, FROM_NOW);
       expect(changes.flatMap((each) => openedBy(each, access, stored))).toEqual(opened);
     },
@@ -228,9 +220,8 @@ describe("a rule for reading that goes", () => {
 
   it("opens nothing while one that is switched off stays, which confines as well", () => {
     const { access } = readAccess({ roles: [{ name: "editor", rules: [change] }] });
-    const off = (action: Action) => [{ ...rule("3", action), isByChange: true }];
     const opened = (action: Action) => {
-      const stored = { roles: [EDITOR], rules: own, off: off(action) };
+      const stored = { roles: [EDITOR], rules: own, off: [rule("3", action)], going: [] };
       return compareAccess(access, stored, FROM_NOW).flatMap((each) => openedBy(each, access, stored));
     };
     expect(opened("read")).toEqual([]);
@@ -239,7 +230,7 @@ describe("a rule for reading that goes", () => {
 });
 
 describe("a rule for reading that is switched off", () => {
-  const off = (roleId: string | null) => [{ ...rule("1", "read", { roleId }), isByChange: false }];
+  const off = (roleId: string | null) => [rule("1", "read", { roleId })];
   const update = (roleId: string | null) => rule("2", "update", { roleId });
   const read = rule("3", "read");
 

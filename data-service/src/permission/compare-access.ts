@@ -2,7 +2,7 @@
 import { isObject, type Json } from "@portico/shared/json";
 import { canonical } from "../catalog/canonical.js";
 import type { FileAccess, FileRole, FileRule } from "./access-file.js";
-import type { DescribedRule, Rule, StoredAccess, StoredRole, SwitchedOffRule } from "./rule.js";
+import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
 
 /** What has to be done about one role, or about everyone. */
 export interface AccessChange {
@@ -14,6 +14,15 @@ export interface AccessChange {
   /** Rules that stay and say something else. */
   readonly edit: readonly RuleEdit[];
   readonly remove: readonly DescribedRule[];
+}
+
+/** What a file finds there, besides what it says nothing of. */
+export interface AccessToChange extends StoredAccess {
+  /**
+   * Rules that the file's own tables switch off: they go like others that it leaves out, so that no undo brings them back
+   * beside what it says. Those that were off before stay: the file does not know of them.
+   */
+  readonly going: readonly DescribedRule[];
 }
 
 /** A rule keeps its place among the others, and what it withholds of members that are gone. */
@@ -30,13 +39,12 @@ export interface RuleEdit {
  */
 export function compareAccess(
   { roles, everyone }: FileAccess,
-  stored: StoredAccess,
+  stored: AccessToChange,
   fromNow: string,
 ): AccessChange[] {
-  const changed = changedTables({ roles, everyone }, stored);
   const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
     const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), fromNow);
-    return { make, edit, remove: [...remove, ...surplusOff(wanted, ofHolder(stored.off, id), changed)] };
+    return { make, edit, remove: [...remove, ...ofHolder(stored.going, id)] };
   };
   const ofRoles = roles.map((role): AccessChange => {
     const same = stored.roles.find(({ name }) => name === role.name);
@@ -45,36 +53,6 @@ export function compareAccess(
   const ofEveryone: AccessChange[] =
     everyone === undefined ? [] : [{ role: undefined, stored: undefined, ...rulesOf(everyone, null) }];
   return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
-}
-
-/**
- * Whatever a rule said that a change of tables has switched off, the file says it now: an undo must not bring it back beside
- * that. But one for reading stays while it confines what may be changed, and the file has no other in its place.
- * @param changed tables whose records may be changed
- */
-function surplusOff(
-  wanted: readonly FileRule[],
-  off: readonly SwitchedOffRule[],
-  changed: ReadonlySet<string>,
-): SwitchedOffRule[] {
-  const kinds = new Set(wanted.map(({ json }) => kindOfRule(json)));
-  const confines = (rule: SwitchedOffRule): boolean =>
-    rule.action === "read" && changed.has(rule.table) && !kinds.has(kindOfRule(rule));
-  return off.filter((rule) => rule.isByChange && !confines(rule));
-}
-
-/** @returns the tables whose records anybody may update or delete once the file is applied */
-function changedTables({ roles, everyone }: FileAccess, stored: StoredAccess): ReadonlySet<string> {
-  const isInFile = holdersIn({ roles, everyone }, stored.roles);
-  const inFile = [...roles.flatMap(({ rules }) => rules), ...(everyone ?? [])].map(
-    ({ json }): RuleJson => json,
-  );
-  const rules = [...inFile, ...stored.rules.filter(({ roleId }) => !isInFile(roleId))];
-  return new Set(rules.filter(changesRecords).map(({ table }) => String(table)));
-}
-
-function changesRecords({ action }: RuleJson): boolean {
-  return action === "update" || action === "delete";
 }
 
 /** @param id of a role; null = everyone, undefined = a role that is not there yet */
@@ -103,17 +81,15 @@ export function openedBy(
   stored: StoredAccess,
 ): string[] {
   // One that is switched off confines what may be changed as well.
-  const changed = changedTables({ roles, everyone }, stored);
   const readOff = stored.off.filter(({ action }) => action === "read");
   const rulesOf = (id: string | null): RuleJson[] => [
     ...ofHolder(stored.rules, id),
     ...ofHolder(readOff, id),
   ];
-  const then = (rules: readonly FileRule[], id: string | null | undefined): RuleJson[] => {
-    const gone = surplusOff(rules, ofHolder(readOff, id), changed);
-    const off = ofHolder(readOff, id).filter((rule) => !gone.includes(rule));
-    return [...rules.map(({ json }) => json), ...off];
-  };
+  const then = (rules: readonly FileRule[], id: string | null | undefined): RuleJson[] => [
+    ...rules.map(({ json }) => json),
+    ...ofHolder(readOff, id),
+  ];
   const inFile = (each: FileRole): RuleJson[] =>
     then(each.rules, stored.roles.find(({ name }) => name === each.name)?.id);
   const ofEveryone = everyone === undefined ? rulesOf(null) : then(everyone, null);
@@ -151,6 +127,10 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
 function isUnconfined(table: string, rules: readonly RuleJson[]): boolean {
   const own = rules.filter((rule) => rule.table === table);
   return own.every(({ action }) => action !== "read") && own.some(changesRecords);
+}
+
+function changesRecords({ action }: RuleJson): boolean {
+  return action === "update" || action === "delete";
 }
 
 /** How what is told of a file names who has the rules. */

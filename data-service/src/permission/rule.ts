@@ -33,18 +33,13 @@ export interface StoredRole {
   readonly description: string | null;
 }
 
-/** One that grants nothing; for reading, it still confines what its holder may change (contract, section 7). */
-export interface SwitchedOffRule extends DescribedRule {
-  /** A change of tables has switched it off, and nobody has written it since: an undo would bring it back. */
-  readonly isByChange: boolean;
-}
-
 /** Who may do what: all roles, and their rules. */
 export interface StoredAccess {
   readonly roles: readonly StoredRole[];
   /** Those that are enabled, in the order in which they are tried. */
   readonly rules: readonly DescribedRule[];
-  readonly off: readonly SwitchedOffRule[];
+  /** Those that grant nothing; for reading, they still confine what their holders may change (contract, section 7). */
+  readonly off: readonly DescribedRule[];
 }
 
 /**

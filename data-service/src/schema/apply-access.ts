@@ -11,13 +11,14 @@ import {
   type AccessChange,
   compareAccess,
   EVERYONE,
+  holdersIn,
   isRedescribed,
   openedBy,
   type RuleEdit,
   roleName,
   stepsOf,
 } from "../permission/compare-access.js";
-import type { StoredAccess, StoredRole } from "../permission/rule.js";
+import type { DescribedRule, StoredAccess, StoredRole } from "../permission/rule.js";
 import { SERVICE } from "../principal.js";
 import { alternativesFor, openWrite, PLAIN } from "../records/body/bind-body.js";
 import { remove } from "../records/delete/remove.js";
@@ -69,25 +70,35 @@ function toRole(json: Json): StoredRole[] {
   ];
 }
 
+/** What a file is going to do to roles and rules. */
+export interface AccessComparison {
+  readonly differences: readonly FileDifference[];
+  /** Ids of rules that the file's own tables are going to switch off, of those who have the rules of the file. */
+  readonly going: ReadonlySet<string>;
+}
+
 /** Compares a file with what is there, as it will be once the tables are as the file says; changes nothing. */
-export async function accessDifferences(
+export async function compareAccessThen(
   deps: AccessDeps,
   access: FileAccess,
   { moves, after }: Pick<Comparison, "moves" | "after">,
-): Promise<FileDifference[]> {
+): Promise<AccessComparison> {
   const { roles, rules, off } = await storedAccess(deps);
   const followed = followingAll(deps, rules, moves);
-  const ids = new Set(followed.map(({ id }) => id));
-  const offThen = rules.filter(({ id }) => !ids.has(id)).map((rule) => ({ ...rule, isByChange: true }));
-  const offAfter = [...off, ...offThen].map((rule) => ({ ...rule, table: nameAfter(rule.table, moves) }));
-  const stored = { roles, rules: followed, off: offAfter };
-  return Promise.all(
+  const on = new Set(followed.map(({ id }) => id));
+  const isInFile = holdersIn(access, roles);
+  const going = rules.filter(({ id, roleId }) => !on.has(id) && isInFile(roleId));
+  const offThen = [...off, ...rules.filter(({ id, roleId }) => !on.has(id) && !isInFile(roleId))];
+  const renamed = (rule: DescribedRule) => ({ ...rule, table: nameAfter(rule.table, moves) });
+  const stored = { roles, rules: followed, off: offThen.map(renamed), going: going.map(renamed) };
+  const differences = await Promise.all(
     compareAccess(access, stored, leastIdFromNow(deps)).map(async (change) => {
       const problems = await problemsOf(deps, after, change);
       const risks = problems.length > 0 ? [] : openedBy(change, access, stored).map(opened);
       return differenceOf(change, problems, risks);
     }),
   );
+  return { differences, going: new Set(going.map(({ id }) => id)) };
 }
 
 /** @returns the name that a table of this name has after several changes; its own if it is gone by then */
@@ -157,11 +168,20 @@ async function refusalsOf(
 /**
  * Makes what is missing, changes what differs, then removes what is too much, so that nobody is without a right that they
  * keep; doing it again changes nothing.
+ * @param going as the comparison before the tables were changed
  * @returns what was done
  * @throws AppError the refusal of a rule that fits the tables no more; an instance that starts again goes on
  */
-export async function applyAccess(deps: AccessDeps, access: FileAccess): Promise<FileDifference[]> {
-  const compare = async () => compareAccess(access, await storedAccess(deps), leastIdFromNow(deps));
+export async function applyAccess(
+  deps: AccessDeps,
+  access: FileAccess,
+  going: ReadonlySet<string> = new Set(),
+): Promise<FileDifference[]> {
+  const compare = async () => {
+    const stored = await storedAccess(deps);
+    const gone = stored.off.filter(({ id }) => going.has(id));
+    return compareAccess(access, { ...stored, going: gone }, leastIdFromNow(deps));
+  };
   if ((await compare()).length === 0) return [];
   for (;;) {
     // The tables may be the work of another instance, which this one has not heard of yet, nor the rules. It may take longer

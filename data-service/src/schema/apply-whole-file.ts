@@ -4,7 +4,13 @@ import type { FileAccess } from "../permission/access-file.js";
 import { holdersIn } from "../permission/compare-access.js";
 import { repairBeforeChanges } from "../records/whole/repair-before-changes.js";
 import type { UnfinishedRepairDeps } from "../records/whole/repair-unfinished.js";
-import { type AccessDeps, accessDifferences, applyAccess, storedRoles } from "./apply-access.js";
+import {
+  type AccessComparison,
+  type AccessDeps,
+  applyAccess,
+  compareAccessThen,
+  storedRoles,
+} from "./apply-access.js";
 import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
@@ -19,6 +25,8 @@ export interface FileDifferences {
 
 export type WholeFileDeps = ChangeDeps & SchemaDeps & AccessDeps & UnfinishedRepairDeps;
 
+const NOTHING: AccessComparison = { differences: [], going: new Set() };
+
 /** Compares a file with the database; changes nothing. */
 export async function compareWholeFile(deps: WholeFileDeps, file: SchemaFile): Promise<FileDifferences> {
   return (await compare(deps, file)).differences;
@@ -27,12 +35,16 @@ export async function compareWholeFile(deps: WholeFileDeps, file: SchemaFile): P
 async function compare(
   deps: WholeFileDeps,
   { tables, access }: SchemaFile,
-): Promise<{ readonly compared: Comparison; readonly differences: FileDifferences }> {
+): Promise<{
+  readonly compared: Comparison;
+  readonly differences: FileDifferences;
+  readonly going: AccessComparison["going"];
+}> {
   const compared = await compareTables(await withoutReplacedRules(deps, access), tables);
   // Rules of a table that can't be what the file says would be refused for that alone.
   const isPossible = compared.order.length === tables.length;
-  const ofAccess = isPossible ? await accessDifferences(deps, access, compared) : [];
-  return { compared, differences: { tables: compared.differences, access: ofAccess } };
+  const { differences, going } = isPossible ? await compareAccessThen(deps, access, compared) : NOTHING;
+  return { compared, going, differences: { tables: compared.differences, access: differences } };
 }
 
 /**
@@ -47,7 +59,7 @@ export async function applyWholeFile(
 ): Promise<FileDifferences> {
   await repairBeforeChanges(deps);
   await rulesFollowed(deps);
-  const { compared, differences } = await compare(deps, file);
+  const { compared, differences, going } = await compare(deps, file);
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
   const tables = await makeTables(
     await withoutReplacedRules(deps, file.access),
@@ -55,7 +67,7 @@ export async function applyWholeFile(
     compared,
     confirmed,
   );
-  return { tables, access: await applyAccess(deps, file.access) };
+  return { tables, access: await applyAccess(deps, file.access, going) };
 }
 
 /**
