@@ -18,7 +18,7 @@ import { connectStore } from "./mongo/connect.js";
 import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
-import { openedElsewhere } from "./permission/compare-access.js";
+import { linkedElsewhere, openedElsewhere } from "./permission/compare-access.js";
 import { storedAccess } from "./schema/apply-access.js";
 import type { FileDifference } from "./schema/apply-file.js";
 import { applyWholeFile, compareWholeFile, type FileDifferences } from "./schema/apply-whole-file.js";
@@ -145,8 +145,9 @@ async function pull({ records, config }: Deps, file: string, isTablesOnly: boole
   const text = writeSchemaFile(tables, access);
   await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);
-  for (const warning of access === undefined ? [] : openedElsewhere(access))
-    process.stderr.write(`${warning}\n`);
+  if (access === undefined) return 0;
+  const linked = linkedElsewhere(access, await records.catalogs.get());
+  for (const warning of [...openedElsewhere(access), ...linked]) process.stderr.write(`${warning}\n`);
   return 0;
 }
 

@@ -578,6 +578,37 @@ describe("roles and rules of a schema file", () => {
     expect((await command("diff", file)).output).toBe("no difference\n");
   }, 60_000);
 
+  it("that set a record by its id are told by pull, as that is another one elsewhere", async () => {
+    await writeAll({});
+    const id = await startAnd(async (admin) => {
+      const role = (await admin.post("/svc_role", { name: "member" })).body.data[0].id;
+      const signUp = { table: "svc_user", action: "create", fields: "email,password" };
+      await admin.post("/svc_permission", { role: null, ...signUp, presets: { role } });
+      return role;
+    });
+    expect((await command("pull", file)).errors).toBe(
+      `everyone: a rule to create "svc_user" sets "role" to a record by its id, ${id}, which is another one elsewhere: where the file is applied there, write the id that it has there\n`,
+    );
+  }, 60_000);
+
+  it("that a change of tables has switched off stay, so that what is pulled is what is there, and an undo brings them back", async () => {
+    await writeAll({ roles: [{ name: "clerk", rules: [CHEAP, TITLES] }] });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const [{ id, columns }] = await tables(admin);
+    const change = { columns: columns.slice(0, 1) };
+    const { confirmHash } = (await admin.patch(`/svc_table/${id}`, change)).body.error.details;
+    expect((await admin.patch(`/svc_table/${id}?confirm=${confirmHash}`, change)).status).toBe(200);
+    expect((await command("pull", file)).code).toBe(0);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    expect((await command("apply", file)).code).toBe(0);
+    expect((await admin.post(`/svc_table/${id}/undo`)).status).toBe(200);
+    expect((await access(admin)).rules).toMatchObject([
+      { ...CHEAP, isEnabled: true },
+      { ...TITLES, isEnabled: true },
+    ]);
+  }, 60_000);
+
   it("for reading that are switched off are told by pull where the file opens more than they do", async () => {
     await writeAll({});
     await startAnd(async (admin) => {

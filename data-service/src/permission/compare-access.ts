@@ -1,6 +1,7 @@
 // What a schema file and a database have in common as to who may do what, and what has to be made, edited and removed. Pure.
 import { isObject, type Json } from "@portico/shared/json";
 import { canonical } from "../catalog/canonical.js";
+import type { Catalog } from "../catalog/catalog.js";
 import type { FileAccess, FileRole, FileRule } from "./access-file.js";
 import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
 
@@ -121,6 +122,25 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
     ];
   });
   return [...new Set(told)];
+}
+
+/**
+ * @returns presets that a file takes along as they are, and that mean nothing elsewhere: they link to a record by its id, such
+ * as that of a role, which is made with another one there
+ */
+export function linkedElsewhere({ roles, rules }: StoredAccess, catalog: Catalog): string[] {
+  return rules.flatMap(({ roleId, table, action, presets }) => {
+    const relations = catalog.tables.get(table)?.relations;
+    const linked = Object.entries(presets ?? {}).filter(
+      ([name, value]) => relations?.has(name) && typeof value === "string" && !value.startsWith("$"),
+    );
+    const role = roles.find(({ id }) => id === roleId);
+    const name = role === undefined ? EVERYONE : roleName(role);
+    return linked.map(
+      ([member, id]) =>
+        `${name}: a rule to ${action} "${table}" sets "${member}" to a record by its id, ${id}, which is another one elsewhere: where the file is applied there, write the id that it has there`,
+    );
+  });
 }
 
 /** May its records be changed by these rules, whatever can be seen of them? */

@@ -198,7 +198,7 @@ describe("a schema file with a member that was removed and is kept for an undo",
     const day = removal?.at.toISOString().slice(0, 10);
     const problem =
       `${where}: 1 of the records have a ${what} from before it was removed on ${day}, which no undo could bring back any ` +
-      `more: it would be made anew, without it; undo the removal instead to keep it (POST /svc_table/${id}/undo)`;
+      `more: it would be made anew, without it; undo the removal and what was changed after it instead to keep it (POST /svc_table/${id}/undo, once for each change)`;
     expect(await applyFile(deps, former)).toMatchObject([{ problems: [problem], confirmable: true }]);
     expect((await definition())?.columns).toEqual([]);
   });

@@ -80,6 +80,6 @@ function leftBehind({ member, field, at }: Kept, undo: string): Risk {
   const day = at.toISOString().slice(0, 10);
   const why =
     `have a ${what} from before it was removed on ${day}, which no undo could bring back any more: it would be made ` +
-    `anew, without it; undo the removal instead to keep it (${undo})`;
+    `anew, without it; undo the removal and what was changed after it instead to keep it (${undo}, once for each change)`;
   return { question, why, confirmed: "lost" };
 }
