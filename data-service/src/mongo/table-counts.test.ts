@@ -197,6 +197,33 @@ describe("counting a table", () => {
       expect([await second, exactCounts]).toEqual([402, 1]);
     });
 
+    it("begins nothing for a client that leaves while it is still asked what is known", async () => {
+      const client = new AbortController();
+      exactCounts = 0;
+      const asked = counts.count("t1", "things", exactly, { maxTimeMS: 0, signal: client.signal });
+      client.abort(new Error("the client has gone"));
+      await expect(asked).rejects.toThrow("the client has gone");
+      expect(exactCounts).toBe(0);
+    });
+
+    it("breaks a reading off when the last of those who wait for it has gone", async () => {
+      const client = new AbortController();
+      const isBrokenOff = new Promise<void>((resolve) => {
+        const endless = (signal?: AbortSignal): Promise<number> =>
+          new Promise((_resolve, reject) => {
+            signal?.addEventListener("abort", () => {
+              resolve();
+              reject(new Error("broken off"));
+            });
+            client.abort(new Error("the client has gone"));
+          });
+        counts
+          .count("t1", "things", endless, { maxTimeMS: 300, signal: client.signal })
+          .catch(() => undefined);
+      });
+      await isBrokenOff;
+    });
+
     it.each([
       ["is gone", 0],
       ["goes meanwhile", 50],

@@ -5,6 +5,8 @@
 // difference there was; when it is another server, or the same one restarted, the comparison is due again. A number that it
 // gives as 0 may really be lower: it goes on counting down from a number that was too low, and tells nobody.
 import type { Db } from "mongodb";
+import { Stop } from "../stop.js";
+import { tookTooLong } from "../store-refusals.js";
 import type { ReadLimits } from "./record-store.js";
 import { isMongos } from "./sharding.js";
 
@@ -26,8 +28,6 @@ interface Known {
 
 type CountExactly = (signal?: AbortSignal) => Promise<number>;
 
-const UNSTOPPED = new AbortController().signal;
-
 /** Of a call: when it began and has to end, by `performance.now()`, and what breaks it off. */
 interface Waiting {
   readonly asked: number;
@@ -35,10 +35,27 @@ interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** A count that learns nothing for later ones. */
-interface Reading {
-  readonly began: number;
+/** A count that is read for several callers, and broken off when the last of them has left. */
+class Reading {
+  readonly began = performance.now();
   readonly exact: Promise<number>;
+  readonly #stop = new Stop();
+  #waiting = 0;
+
+  constructor(countExactly: CountExactly) {
+    this.exact = countExactly(this.#stop);
+  }
+
+  /** @returns undefined when it fails, or when this caller waits no longer */
+  async wait(waitMs: number, signal: AbortSignal): Promise<number | undefined> {
+    this.#waiting += 1;
+    try {
+      return await learned(this.exact, waitMs, signal);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#stop.abort(tookTooLong());
+    }
+  }
 }
 
 export class TableCounts {
@@ -109,28 +126,27 @@ export class TableCounts {
     { asked, until, signal }: Waiting,
   ): Promise<number> {
     for (;;) {
+      signal.throwIfAborted();
       const running = this.#reading.get(key);
       const isOwn = running === undefined || running.began < asked;
-      const reading = isOwn ? this.#read(key, countExactly) : running.exact;
-      const exact = await learned(reading, until - performance.now(), signal);
+      const reading = isOwn ? this.#read(key, countExactly) : running;
+      const exact = await reading.wait(until - performance.now(), signal);
       signal.throwIfAborted();
       if (exact !== undefined) return exact;
       // Its refusal, or the one for lack of time.
-      if (isOwn) return reading;
+      if (isOwn) return reading.exact;
       if (performance.now() >= until) return countExactly();
     }
   }
 
-  #read(key: string, countExactly: CountExactly): Promise<number> {
-    const reading: Reading = {
-      began: performance.now(),
-      // Not broken off by the client of whoever begins it: others come to wait for it.
-      exact: countExactly(UNSTOPPED).finally(() => {
-        if (this.#reading.get(key) === reading) this.#reading.delete(key);
-      }),
-    };
+  #read(key: string, countExactly: CountExactly): Reading {
+    const reading = new Reading(countExactly);
     this.#reading.set(key, reading);
-    return reading.exact;
+    const forget = (): void => {
+      if (this.#reading.get(key) === reading) this.#reading.delete(key);
+    };
+    reading.exact.then(forget, forget);
+    return reading;
   }
 
   #compareAlone(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {

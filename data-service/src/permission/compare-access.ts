@@ -21,7 +21,8 @@ export interface AccessChange {
 export interface AccessToChange extends StoredAccess {
   /**
    * Rules that the file's own tables switch off: they go like others that it leaves out, so that no undo brings them back
-   * beside what it says. Those that were off before stay: the file does not know of them.
+   * beside what it says. Those that were off before stay, as the file does not know of them; so do these where the file is
+   * interrupted before it comes to them.
    */
   readonly going: readonly DescribedRule[];
 }
@@ -125,20 +126,21 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
 }
 
 /**
- * @returns presets that a file takes along as they are, and that mean nothing elsewhere: they link to a record by its id, such
- * as that of a role, which is made with another one there
+ * @returns presets that a file takes along as they are, and that may mean nothing elsewhere: they link to a record by its id,
+ * such as that of a role, which is made with another one there
  */
 export function linkedElsewhere({ roles, rules }: StoredAccess, catalog: Catalog): string[] {
   return rules.flatMap(({ roleId, table, action, presets }) => {
     const relations = catalog.tables.get(table)?.relations;
     const linked = Object.entries(presets ?? {}).filter(
-      ([name, value]) => relations?.has(name) && typeof value === "string" && !value.startsWith("$"),
+      ([name, value]) =>
+        relations?.has(name) && value !== null && !(typeof value === "string" && value.startsWith("$")),
     );
     const role = roles.find(({ id }) => id === roleId);
     const name = role === undefined ? EVERYONE : roleName(role);
     return linked.map(
       ([member, id]) =>
-        `${name}: a rule to ${action} "${table}" sets "${member}" to a record by its id, ${id}, which is another one elsewhere: where the file is applied there, write the id that it has there`,
+        `${name}: a rule to ${action} "${table}" sets "${member}" to a record by its id, ${JSON.stringify(id)}, which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there`,
     );
   });
 }
