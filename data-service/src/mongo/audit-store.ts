@@ -2,11 +2,7 @@
 import { type Db, type Document, ObjectId } from "mongodb";
 import type { AuditDeps, AuditEntry } from "../auth/audit.js";
 import { systemTableNames } from "../catalog/system-tables.js";
-
-/**
- * On the primary's disk: sign-ins wait for their entry, and must not hang because the other members of a set don't confirm it.
- */
-const ON_PRIMARY = { writeConcern: { w: 1, journal: true } } as const;
+import { ON_PRIMARY } from "./on-primary.js";
 
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
 
@@ -19,6 +15,7 @@ export function makeAuditStore(db: Db, systemTablePrefix: string): AuditStore {
   const entries = db.collection(systemTableNames(systemTablePrefix).audit);
   return {
     async append(all) {
+      // Sign-ins wait for their entry.
       if (all.length > 0) await entries.insertMany(all.map(toDocument), ON_PRIMARY);
     },
     async sweep(now) {

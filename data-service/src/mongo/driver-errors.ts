@@ -52,7 +52,7 @@ export function asRefusal(error: unknown, table?: Table): unknown {
 }
 
 /** Was no server reached, or was the connection to it lost? */
-export function isUnreachable(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   // The driver wraps whatever ended a bulk write; without a code it was not an answer from the server.
   if (error instanceof MongoBulkWriteError) return error.code === undefined && !isUnsent(error);
   return error instanceof MongoNetworkError || error instanceof MongoSystemError || isClosed(error);

@@ -5,6 +5,7 @@ import type { RefreshDeps } from "../auth/refresh.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
 import type { MySessionsDeps } from "../me/sessions.js";
 import { apiTokenCollection } from "./api-token-store.js";
+import { ON_PRIMARY } from "./on-primary.js";
 import { throttleCollection } from "./throttle-store.js";
 import { userCollection } from "./user-store.js";
 
@@ -43,7 +44,7 @@ const LOOKS = 1 / 16;
  * A step that is lost with the primary leaves a token from the future, which is only refused (see auth/decide-rotation). The
  * end of a session waits for them, like any write, but for one that is only one too many.
  */
-const MOVES_ON = { writeConcern: { w: 1, journal: true } } as const;
+const MOVES_ON = ON_PRIMARY;
 
 /** Sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
 export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {

@@ -77,7 +77,8 @@ export class TableCounts {
   /**
    * Counts a collection.
    * @param key names the collection for as long as it is the same
-   * @param countExactly reads it, until a signal if it is given another than that of this call; of those who ask at once, one reads and the others wait a while for what it learns
+   * @param countExactly reads it, until its signal, or that of this call if it gets none; of those who ask at once, one reads and
+   * the others wait a while for what it learns
    * @param limits of this call, waiting included
    */
   async count(

@@ -7,6 +7,7 @@ import type { SessionCacheDeps } from "../auth/session-cache.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { isDuplicate } from "./driver-errors.js";
+import { ON_PRIMARY } from "./on-primary.js";
 
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
 export interface UserDocument {
@@ -55,9 +56,6 @@ export function userCollection(db: Db, systemTablePrefix: string): Collection<Us
   return db.collection<UserDocument>(systemTableNames(systemTablePrefix).users);
 }
 
-/** For what a sign-in only improves beside its own work: it must not wait for the other members of a set. */
-const ON_PRIMARY = { writeConcern: { w: 1, journal: true } } as const;
-
 const CREDENTIALS = { passwordHash: 1, isActive: 1, sessionEpoch: 1 } as const;
 
 function credentialsOf({ _id, passwordHash, isActive, sessionEpoch }: UserDocument): LogInUser {
@@ -96,6 +94,7 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       return user?.sessionEpoch ?? FIRST_EPOCH;
     },
     async replacePasswordHash(userId, old, fresh) {
+      // A sign-in improves it beside its own work.
       await users.updateOne(
         { _id: ObjectId.createFromHexString(userId), passwordHash: { $eq: old } },
         { $set: { passwordHash: fresh } },

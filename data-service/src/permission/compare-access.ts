@@ -54,7 +54,7 @@ export function compareAccess(
   });
   const ofEveryone: AccessChange[] =
     everyone === undefined ? [] : [{ role: undefined, stored: undefined, ...rulesOf(everyone, null) }];
-  return [...ofRoles, ...ofEveryone].filter((change) => stepsOf(change).length > 0);
+  return [...ofRoles, ...ofEveryone].filter(hasSteps);
 }
 
 /** @param id of a role; null = everyone, undefined = a role that is not there yet */
@@ -116,10 +116,8 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
       isUnconfined(table, id === null ? ofEveryone : [...ofHolder(rules, id), ...ofEveryone]),
     );
     if (action !== "read" || !isOpened) return [];
-    const role = roles.find(({ id }) => id === roleId);
-    const name = role === undefined ? EVERYONE : roleName(role);
     return [
-      `${name}: a rule to read "${table}" is switched off, and so not in the file; where that is applied elsewhere, the rules to update and delete its records reach all of them`,
+      `${holderName(roles, roleId)}: a rule to read "${table}" is switched off, and so not in the file; where that is applied elsewhere, the rules to update and delete its records reach all of them`,
     ];
   });
   return [...new Set(told)];
@@ -136,11 +134,9 @@ export function linkedElsewhere({ roles, rules }: StoredAccess, catalog: Catalog
       ([name, value]) =>
         relations?.has(name) && value !== null && !(typeof value === "string" && value.startsWith("$")),
     );
-    const role = roles.find(({ id }) => id === roleId);
-    const name = role === undefined ? EVERYONE : roleName(role);
     return linked.map(
       ([member, id]) =>
-        `${name}: a rule to ${action} "${table}" sets "${member}" to a record by its id, ${JSON.stringify(id)}, which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there`,
+        `${holderName(roles, roleId)}: a rule to ${action} "${table}" sets "${member}" to a record by its id, ${JSON.stringify(id)}, which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there`,
     );
   });
 }
@@ -155,10 +151,13 @@ function changesRecords({ action }: RuleJson): boolean {
   return action === "update" || action === "delete";
 }
 
-/** How what is told of a file names who has the rules. */
-export const EVERYONE = "everyone";
-export function roleName({ name }: Pick<StoredRole, "name">): string {
-  return `role "${name}"`;
+function holderName(roles: readonly StoredRole[], roleId: string | null): string {
+  return whoseName(roles.find(({ id }) => id === roleId));
+}
+
+/** How what is told of a file names who has the rules. @param role undefined = everyone */
+export function whoseName(role: Pick<StoredRole, "name"> | undefined): string {
+  return role === undefined ? "everyone" : `role "${role.name}"`;
 }
 
 type RuleChanges = Pick<AccessChange, "make" | "edit" | "remove">;
@@ -297,6 +296,10 @@ export function stepsOf({ role, stored, make, edit, remove }: AccessChange): str
     ...edit.map(editText),
     ...remove.map((rule) => `rule.remove ${ruleText(rule)}`),
   ];
+}
+
+export function hasSteps(change: AccessChange): boolean {
+  return stepsOf(change).length > 0;
 }
 
 /** Has a role that is there another description in the file? */

@@ -10,13 +10,13 @@ import type { FileAccess } from "../permission/access-file.js";
 import {
   type AccessChange,
   compareAccess,
-  EVERYONE,
+  hasSteps,
   holdersIn,
   isRedescribed,
   openedBy,
   type RuleEdit,
-  roleName,
   stepsOf,
+  whoseName,
 } from "../permission/compare-access.js";
 import type { DescribedRule, StoredAccess, StoredRole } from "../permission/rule.js";
 import { SERVICE } from "../principal.js";
@@ -86,9 +86,10 @@ export async function compareAccessThen(
   const { roles, rules, off } = await storedAccess(deps);
   const followed = followingAll(deps, rules, moves);
   const on = new Set(followed.map(({ id }) => id));
+  const switchedOff = rules.filter(({ id }) => !on.has(id));
   const isInFile = holdersIn(access, roles);
-  const going = rules.filter(({ id, roleId }) => !on.has(id) && isInFile(roleId));
-  const offThen = [...off, ...rules.filter(({ id, roleId }) => !on.has(id) && !isInFile(roleId))];
+  const going = switchedOff.filter(({ roleId }) => isInFile(roleId));
+  const offThen = [...off, ...switchedOff.filter(({ roleId }) => !isInFile(roleId))];
   const renamed = (rule: DescribedRule) => ({ ...rule, table: nameAfter(rule.table, moves) });
   const stored = { roles, rules: followed, off: offThen.map(renamed), going: going.map(renamed) };
   const differences = await Promise.all(
@@ -126,7 +127,7 @@ function differenceOf(
 ): FileDifference {
   const { role } = change;
   return {
-    name: role === undefined ? EVERYONE : roleName(role),
+    name: whoseName(role),
     changes: stepsOf(change),
     problems: [...problems, ...risks],
     confirmable: problems.length === 0 && risks.length > 0,
@@ -206,10 +207,6 @@ async function makeAll(
     done.push(...changes.map((each) => ({ ...each, edit: each.edit.filter((edit) => !gone.has(edit)) })));
     if (gone.size === 0) return done.filter(hasSteps).map((change) => differenceOf(change));
   }
-}
-
-function hasSteps(change: AccessChange): boolean {
-  return stepsOf(change).length > 0;
 }
 
 /**
