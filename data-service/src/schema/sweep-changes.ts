@@ -23,7 +23,7 @@ const LOCK_PATIENCE_MS = 3_000;
 /** `awaited`: a new table may use what is there, and may still be given up; `locked`: another change is at work. */
 type End = "swept" | "awaited" | "locked";
 
-/** Removes for good what is no longer kept, one change at a time, at most once an hour. */
+/** Removes for good what is no longer kept, one change at a time, once an hour. */
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   let sweptAt = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -36,8 +36,12 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
       if (change === undefined) return;
       const end = await sweep(deps, change);
       if (end === "swept") await deps.changes.forget(change.id);
-      // Until a change is taken again, its remains count as kept. Another change may hold the lock for long.
-      if (end === "locked") return;
+      // Until a change is taken again, an hour later, its remains count as kept. Another change may hold the lock for long, so
+      // the next ones are looked at when this is called again.
+      if (end === "locked") {
+        sweptAt = Number.NEGATIVE_INFINITY;
+        return;
+      }
     }
   };
 }
