@@ -19,7 +19,7 @@ import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
 import { linkedElsewhere, openedElsewhere } from "./permission/compare-access.js";
-import { storedAccess } from "./schema/apply-access.js";
+import { pulledAccess } from "./schema/apply-access.js";
 import type { FileDifference } from "./schema/apply-file.js";
 import { applyWholeFile, compareWholeFile, type FileDifferences } from "./schema/apply-whole-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
@@ -141,7 +141,7 @@ async function pull({ records, config }: Deps, file: string, isTablesOnly: boole
   const isThere = new ConfigError([
     `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
   ]);
-  const access = isTablesOnly ? undefined : await storedAccess(records);
+  const access = isTablesOnly ? undefined : await pulledAccess(records);
   const text = writeSchemaFile(tables, access);
   await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);

@@ -578,16 +578,73 @@ describe("roles and rules of a schema file", () => {
     expect((await command("diff", file)).output).toBe("no difference\n");
   }, 60_000);
 
-  it("that set a record by its id are told by pull, as that is another one elsewhere", async () => {
+  /** A rule by which everybody may sign up, with what it sets. */
+  const signUp = (presets: object) => {
+    return { table: "svc_user", action: "create", fields: "email,password", presets };
+  };
+
+  it("that set a role name it, as its id is another one elsewhere: who signs up there has that role", async () => {
     await writeAll({});
-    const id = await startAnd(async (admin) => {
+    await startAnd(async (admin) => {
       const role = (await admin.post("/svc_role", { name: "member" })).body.data[0].id;
-      const signUp = { table: "svc_user", action: "create", fields: "email,password" };
-      await admin.post("/svc_permission", { role: null, ...signUp, presets: { role } });
-      return role;
+      await admin.post("/svc_permission", { role: null, ...signUp({ role }) });
+    });
+    expect(await command("pull", file)).toMatchObject({ code: 0, errors: "" });
+    const pulled = await readFile(file, "utf8");
+    expect(JSON.parse(pulled).everyone).toEqual([signUp({ role: { name: "member" } })]);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+
+    mongodbUrl = freshDatabase();
+    const service = await start();
+    const ann = { email: "ann@example.com", password: "the password of Ann" };
+    expect((await apiOf(service.url).post("/svc_user", ann)).status).toBe(201);
+    const admin = await signIn(service.url, ADMIN);
+    const { data } = (await admin.get(`/svc_user?fields=role.name&filter={"email":"${ann.email}"}`)).body;
+    expect(data).toMatchObject([{ role: { name: "member" } }]);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+  }, 60_000);
+
+  it("that set a role by its id say the same as by its name", async () => {
+    await writeAll({
+      roles: [{ name: "member", rules: [] }],
+      everyone: [signUp({ role: { name: "member" } })],
+    });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const [{ id }] = (await admin.get("/svc_role")).body.data;
+    expect((await access(admin)).rules).toMatchObject([signUp({ role: id })]);
+    await writeAll({ everyone: [signUp({ role: id })] });
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    await writeAll({
+      roles: [{ name: "guest", rules: [] }],
+      everyone: [signUp({ role: { name: "guest" } })],
+    });
+    const set = 'presets {"role":{"name":"member"}} -> {"role":{"name":"guest"}}';
+    expect((await command("apply", file)).output).toBe(
+      `role "guest": create\neveryone: rule.set create svc_user: ${set}\n`,
+    );
+  }, 60_000);
+
+  it("that set a role which is not there stop the file, with its place", async () => {
+    await writeAll({
+      roles: [{ name: "member", rules: [] }],
+      everyone: [signUp({ role: { name: "memer" } })],
+    });
+    expect((await command("apply", file)).output).toContain(
+      'everyone: WRONG everyone[0].presets.role.name: there is no role "memer"; did you mean "member"?',
+    );
+  }, 60_000);
+
+  it("that set another record by its id are told by pull, as that is another one elsewhere", async () => {
+    await writeAll({}, ...LIBRARY);
+    const id = await startAnd(async (admin) => {
+      const author = (await admin.post("/authors", { name: "Nobody" })).body.data[0].id;
+      const rule = { table: "books", action: "create", fields: "title" };
+      await admin.post("/svc_permission", { role: null, ...rule, presets: { author } });
+      return author;
     });
     expect((await command("pull", file)).errors).toBe(
-      `everyone: a rule to create "svc_user" sets "role" to a record by its id, "${id}", which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there\n`,
+      `everyone: a rule to create "books" sets "author" to a record by its id, "${id}", which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there\n`,
     );
   }, 60_000);
 

@@ -124,15 +124,18 @@ export function openedElsewhere({ roles, rules, off }: StoredAccess): string[] {
 }
 
 /**
- * @returns presets that a file takes along as they are, and that may mean nothing elsewhere: they link to a record by its id,
- * such as that of a role, which is made with another one there
+ * @param access as a file says it, with roles by name
+ * @returns presets that a file takes along as they are, and that may mean nothing elsewhere: they link to a record by its id
  */
 export function linkedElsewhere({ roles, rules }: StoredAccess, catalog: Catalog): string[] {
   return rules.flatMap(({ roleId, table, action, presets }) => {
     const relations = catalog.tables.get(table)?.relations;
     const linked = Object.entries(presets ?? {}).filter(
       ([name, value]) =>
-        relations?.has(name) && value !== null && !(typeof value === "string" && value.startsWith("$")),
+        relations?.has(name) &&
+        !isObject(value) &&
+        value !== null &&
+        !(typeof value === "string" && value.startsWith("$")),
     );
     return linked.map(
       ([member, id]) =>

@@ -6,9 +6,10 @@ import { type Catalog, tableById } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RuleStore } from "../mongo/rule-store.js";
-import type { FileAccess } from "../permission/access-file.js";
+import { type FileAccess, type FileRule, NO_ACCESS } from "../permission/access-file.js";
 import {
   type AccessChange,
+  type AccessToChange,
   compareAccess,
   hasSteps,
   holdersIn,
@@ -18,6 +19,7 @@ import {
   stepsOf,
   whoseName,
 } from "../permission/compare-access.js";
+import { accessByName, type RolePresetContext, ruleById, rulesByName } from "../permission/role-presets.js";
 import type { DescribedRule, StoredAccess, StoredRole } from "../permission/rule.js";
 import { SERVICE } from "../principal.js";
 import { alternativesFor, openWrite, PLAIN } from "../records/body/bind-body.js";
@@ -40,7 +42,7 @@ export interface AccessDeps extends RecordDeps {
 }
 
 /** All roles with their rules. */
-export async function storedAccess(deps: AccessDeps): Promise<StoredAccess> {
+async function storedAccess(deps: AccessDeps): Promise<StoredAccess> {
   const [roles, rules, off] = await Promise.all([
     storedRoles(deps),
     deps.rules.described(),
@@ -70,6 +72,32 @@ function toRole(json: Json): StoredRole[] {
   ];
 }
 
+/** All roles with their rules, as a file says them. */
+export async function pulledAccess(deps: AccessDeps): Promise<StoredAccess> {
+  const access = await storedAccess(deps);
+  const catalog = await deps.catalogs.get();
+  return {
+    ...access,
+    rules: rulesByName(access.rules, { ...roleContext(deps, catalog), roles: access.roles }),
+  };
+}
+
+function roleContext({ systemTablePrefix }: AccessDeps, catalog: Catalog): RolePresetContext {
+  return { catalog, rolesTable: systemTableNames(systemTablePrefix).roles };
+}
+
+/** Roles are compared by their names. @param catalog with the tables as the rules call them */
+function compareByName(
+  deps: AccessDeps,
+  access: FileAccess,
+  stored: AccessToChange,
+  catalog: Catalog,
+): AccessChange[] {
+  const context = { ...roleContext(deps, catalog), roles: stored.roles };
+  const [rules, going] = [rulesByName(stored.rules, context), rulesByName(stored.going, context)];
+  return compareAccess(accessByName(access, context), { ...stored, rules, going }, leastIdFromNow(deps));
+}
+
 /** What a file is going to do to roles and rules. */
 export interface AccessComparison {
   readonly differences: readonly FileDifference[];
@@ -92,9 +120,10 @@ export async function compareAccessThen(
   const offThen = [...off, ...switchedOff.filter(({ roleId }) => !isInFile(roleId))];
   const renamed = (rule: DescribedRule) => ({ ...rule, table: nameAfter(rule.table, moves) });
   const stored = { roles, rules: followed, off: offThen.map(renamed), going: going.map(renamed) };
+  const ids = idsOf(roles, access);
   const differences = await Promise.all(
-    compareAccess(access, stored, leastIdFromNow(deps)).map(async (change) => {
-      const problems = await problemsOf(deps, after, change);
+    compareByName(deps, access, stored, after).map(async (change) => {
+      const problems = await problemsOf(deps, after, change, ids);
       const risks = problems.length > 0 ? [] : openedBy(change, access, stored).map(opened);
       return differenceOf(change, problems, risks);
     }),
@@ -108,6 +137,20 @@ function nameAfter(name: string, moves: Comparison["moves"]): string {
     const id = before.tables.get(now)?.id;
     return (id === undefined ? undefined : tableById(after, id)?.name) ?? now;
   }, name);
+}
+
+/** Stands for the id of a role that the file is going to make. */
+const NEW_ROLE = "000000000000000000000000";
+
+/** @returns the ids of roles by their names, those of the file as well */
+function idsOf(
+  stored: readonly StoredRole[],
+  { roles }: FileAccess = NO_ACCESS,
+): ReadonlyMap<string, string> {
+  return new Map([
+    ...roles.map(({ name }) => [name, NEW_ROLE] as const),
+    ...stored.map(({ id, name }) => [name, id] as const),
+  ]);
 }
 
 /** The least of the ids that records get from this second on. */
@@ -140,11 +183,17 @@ async function problemsOf(
   deps: AccessDeps,
   catalog: Catalog,
   { role, make, edit }: AccessChange,
+  ids: ReadonlyMap<string, string>,
 ): Promise<string[]> {
   const names = systemTableNames(deps.systemTablePrefix);
   const ofRole = role === undefined ? [] : await refusalsOf(deps, catalog, names.roles, role);
-  const rules = [...make, ...edit.map(({ to }) => to)];
-  const ofRules = await Promise.all(rules.map((rule) => refusalsOf(deps, catalog, names.permissions, rule)));
+  const ofRules = await Promise.all(
+    [...make, ...edit.map(({ to }) => to)].map(({ path, json: said }) => {
+      const { json, problems } = ruleById(said, ids, roleContext(deps, catalog));
+      if (problems.length > 0) return problems.map((problem) => `${path}.${problem}`);
+      return refusalsOf(deps, catalog, names.permissions, { path, json });
+    }),
+  );
   return [...ofRole, ...ofRules.flat()];
 }
 
@@ -181,7 +230,7 @@ export async function applyAccess(
   const compare = async () => {
     const stored = await storedAccess(deps);
     const gone = stored.off.filter(({ id }) => going.has(id));
-    return compareAccess(access, { ...stored, going: gone }, leastIdFromNow(deps));
+    return compareByName(deps, access, { ...stored, going: gone }, await deps.catalogs.get());
   };
   if ((await compare()).length === 0) return [];
   for (;;) {
@@ -219,13 +268,22 @@ async function makeAccess(
 ): Promise<ReadonlySet<RuleEdit>> {
   const { permissions } = systemTableNames(deps.systemTablePrefix);
   const call = { principal: SERVICE, table: permissions, parameters: PLAIN };
-  for (const change of changes) {
-    const role = await ensureRole(deps, change);
-    for (const { json } of change.make) await create(deps, { ...call, body: { ...json, role } });
+  // All of them first: a rule may set a role that another part of the file has.
+  for (const change of changes) await ensureRole(deps, change);
+  const ids = idsOf(await storedRoles(deps));
+  const context = roleContext(deps, await deps.catalogs.get());
+  const bodyOf = ({ json }: FileRule): JsonObject => {
+    const body = ruleById(json, ids, context);
+    if (body.problems.length > 0) throw new AppError("CONFLICT", { message: body.problems });
+    return body.json;
+  };
+  for (const { role: holder, make } of changes) {
+    const role = holder === undefined ? null : roleNamed(holder.name, ids);
+    for (const rule of make) await create(deps, { ...call, body: { ...bodyOf(rule), role } });
   }
   const gone = new Set<RuleEdit>();
   for (const edit of changes.flatMap((change) => change.edit)) {
-    const body = { ...WITHOUT_CONDITIONS, ...edit.to.json };
+    const body = { ...WITHOUT_CONDITIONS, ...bodyOf(edit.to) };
     if (!(await isThere(update(deps, { ...call, id: edit.from.id, body })))) gone.add(edit);
   }
   for (const { id } of changes.flatMap((change) => change.remove))
@@ -247,21 +305,23 @@ async function isThere(write: Promise<unknown>): Promise<boolean> {
 /** What a rule has that says no more than its table and action. */
 const WITHOUT_CONDITIONS = { fields: null, filter: null, presets: null, check: null, description: null };
 
-/** @returns the role's id; null = everyone */
-async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Promise<string | null> {
-  if (role === undefined) return null;
+/** Makes it, or describes it as the file does. */
+async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Promise<void> {
+  if (role === undefined) return;
   const call = {
     principal: SERVICE,
     table: systemTableNames(deps.systemTablePrefix).roles,
     parameters: PLAIN,
   };
-  if (stored !== undefined) {
-    const body = { description: role.json.description ?? null };
-    if (isRedescribed({ role, stored })) await update(deps, { ...call, id: stored.id, body });
-    return stored.id;
-  }
-  const { ids } = await create(deps, { ...call, body: role.json });
-  const [id] = ids;
-  if (id === undefined) throw new Error("a role was made without an id");
+  if (stored === undefined) await create(deps, { ...call, body: role.json });
+  else if (isRedescribed({ role, stored }))
+    await update(deps, { ...call, id: stored.id, body: { description: role.json.description ?? null } });
+}
+
+/** @throws AppError 409 where somebody has removed the role meanwhile */
+function roleNamed(name: string, ids: ReadonlyMap<string, string>): string {
+  const id = ids.get(name);
+  if (id === undefined)
+    throw new AppError("CONFLICT", `The role "${name}" has just been removed; try again.`);
   return id;
 }

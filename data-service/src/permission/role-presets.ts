@@ -1,0 +1,92 @@
+// Presets that link to a role: by its name in a schema file, `{"role":{"name":"Member"}}`, as its id differs from database to
+// database; by its id in a rule itself. Pure.
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
+import type { Catalog } from "../catalog/catalog.js";
+import { suggestion } from "../catalog/names.js";
+import type { FileAccess, FileRule } from "./access-file.js";
+import type { DescribedRule, StoredRole } from "./rule.js";
+
+export interface RolePresetContext {
+  /** Tables as they are called in the rules. */
+  readonly catalog: Catalog;
+  /** Name of the roles' table. */
+  readonly rolesTable: string;
+}
+
+export interface StoredRoleContext extends RolePresetContext {
+  readonly roles: readonly StoredRole[];
+}
+
+/** @returns the rules as a file says them; an id that no role has stays an id */
+export function rulesByName(rules: readonly DescribedRule[], context: StoredRoleContext): DescribedRule[] {
+  return rules.map((rule) => {
+    const presets = presetsByName(rule, context);
+    return isObject(presets) ? { ...rule, presets } : rule;
+  });
+}
+
+/** @returns the same file, with the names of the roles that it names by id */
+export function accessByName({ roles, everyone }: FileAccess, context: StoredRoleContext): FileAccess {
+  const byName = (rule: FileRule): FileRule => {
+    const presets = presetsByName(rule.json, context);
+    return presets === undefined ? rule : { ...rule, json: { ...rule.json, presets } };
+  };
+  return {
+    roles: roles.map((role) => ({ ...role, rules: role.rules.map(byName) })),
+    everyone: everyone?.map(byName),
+  };
+}
+
+/**
+ * The way back, of a rule of a file.
+ * @param ids of the roles, by their names
+ * @returns the body of its POST, and each name that no role has, with its place in the rule
+ */
+export function ruleById(
+  json: JsonObject,
+  ids: ReadonlyMap<string, string>,
+  context: RolePresetContext,
+): { readonly json: JsonObject; readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const byId = (value: Json, member: string): Json => {
+    const name = isObject(value) && Object.keys(value).join() === "name" ? value.name : undefined;
+    if (typeof name !== "string") return value;
+    const id = ids.get(name);
+    if (id === undefined)
+      problems.push(`presets.${member}.name: there is no role "${name}"${suggestion(name, ids.keys())}`);
+    return id ?? value;
+  };
+  const presets = presetsWith(json, context, byId);
+  return { json: presets === undefined ? json : { ...json, presets }, problems };
+}
+
+interface Presetting {
+  readonly table?: Json;
+  readonly presets?: Json;
+}
+
+function presetsByName(rule: Presetting, { roles, ...context }: StoredRoleContext): Json | undefined {
+  const names = new Map(roles.map(({ id, name }) => [id, name]));
+  return presetsWith(rule, context, (value) => {
+    const name = typeof value === "string" ? names.get(value) : undefined;
+    return name === undefined ? value : { name };
+  });
+}
+
+/** @returns the presets with another value for each member that links to a role; what is no object as it is */
+function presetsWith(
+  { table, presets }: Presetting,
+  { catalog, rolesTable }: RolePresetContext,
+  change: (value: Json, member: string) => Json,
+): Json | undefined {
+  const relations = typeof table === "string" ? catalog.tables.get(table)?.relations : undefined;
+  if (relations === undefined || !isObject(presets)) return presets;
+  const isRole = (member: string): boolean => {
+    const relation = relations.get(member);
+    return relation !== undefined && relation.target === rolesTable && !relation.many;
+  };
+  const members = Object.entries(presets);
+  return Object.fromEntries(
+    members.map(([name, value]) => [name, isRole(name) ? change(value, name) : value]),
+  );
+}
