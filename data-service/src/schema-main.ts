@@ -117,7 +117,7 @@ function parseWords(args: string[]) {
 
 /** Only reads the database: no table is made there, and only the engine of this command itself is opened. */
 async function infer(config: Config, file: string): Promise<number> {
-  requireDatabase(config.mongodbUrl, "--database or MONGODB_URL");
+  requireDatabase(config.mongodbUrl, "--database or MONGODB_URL says where it is");
   const isThere = new ConfigError([`Nothing is inferred: ${file} exists, and is left as it is.`]);
   // Before anything is read: that of a large database takes long.
   if (existsSync(file)) throw isThere;

@@ -157,7 +157,7 @@ it("the embedded database is opened while no service runs, and else it is said w
     const none = await admin([], embedded);
     expect([none.code, none.errors]).toEqual([
       1,
-      `There is no database at ${directory}/mongodb; DATA_DIR or MONGODB_URL says where it is.\n`,
+      `There is no database at ${directory}/mongodb; DATA_DIR or MONGODB_URL says where it is, and the service makes one when it first starts.\n`,
     ]);
     expect(await readdir(directory)).toEqual([]);
     const env = { ...embedded, DATA_SERVICE_PORT: "0", DEMO: "off", ADMIN_PASSWORD: "forgotten by now" };

@@ -331,7 +331,7 @@ describe("npm run schema", () => {
     const { code, errors } = await command(word, file);
     expect([code, errors]).toEqual([
       failed,
-      `There is no database at ${missing}; DATA_DIR or MONGODB_URL says where it is.\n`,
+      `There is no database at ${missing}; DATA_DIR or MONGODB_URL says where it is, and the service makes one when it first starts.\n`,
     ]);
     await expect(access(missing)).rejects.toThrow("ENOENT");
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ tables: LIBRARY });

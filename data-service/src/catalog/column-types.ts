@@ -156,7 +156,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "number" },
   },
   decimal: {
-    expects: 'a decimal number as text with at most 34 digits, such as "19.90"',
+    expects: 'a decimal number as text with at most 34 digits and no exponent, such as "19.90"',
     parse: (json) =>
       typeof json === "string" && isExactDecimal(json) ? Decimal128.fromString(json) : undefined,
     toJson: (stored) => numberText(stored) ?? plainJson(stored),

@@ -149,7 +149,8 @@ function refusalFor(error: unknown, maxBytes: number): unknown {
   if (error instanceof StoringFailed) return causeOf(error, maxBytes);
   if (!(error instanceof MulterError))
     return new AppError("BAD_REQUEST", {
-      message: "The body is not valid multipart/form-data: its boundary is missing, or its end.",
+      message:
+        "The body is not valid multipart/form-data: its boundary or its end is missing, or the head of a part is malformed.",
       cause: error,
     });
   if (error.code === "LIMIT_FILE_SIZE")

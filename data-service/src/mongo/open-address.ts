@@ -31,15 +31,16 @@ export async function openAddress(mongodbUrl: string): Promise<OpenAddress> {
 
 /**
  * For whoever works on a database that is there, which every command does: only the service makes one.
- * @param settings those that may name it
+ * @param whereItIs what says where it is, in words
  * @throws ConfigError when there is none in the folder that is named
  */
-export function requireDatabase(mongodbUrl: string, settings = "DATA_DIR or MONGODB_URL"): void {
+export function requireDatabase(
+  mongodbUrl: string,
+  whereItIs = "DATA_DIR or MONGODB_URL says where it is, and the service makes one when it first starts",
+): void {
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind === "server" || existsSync(join(address.directory, "WiredTiger"))) return;
-  throw new ConfigError([
-    `There is no database at ${resolve(address.directory)}; ${settings} says where it is.`,
-  ]);
+  throw new ConfigError([`There is no database at ${resolve(address.directory)}; ${whereItIs}.`]);
 }
 
 /** An opened database, and whether another process has it open. */

@@ -331,8 +331,16 @@ describe("operands are checked by type", () => {
       'must be a whole number as text, from "-9223372036854775808" to "9223372036854775807", not "1.0"',
     ],
     ["float", "0.5", 'must be a number, not "0.5"'],
-    ["decimal", 19.9, 'must be a decimal number as text with at most 34 digits, such as "19.90", not 19.9'],
-    ["decimal", "1e3", 'must be a decimal number as text with at most 34 digits, such as "19.90", not "1e3"'],
+    [
+      "decimal",
+      19.9,
+      'must be a decimal number as text with at most 34 digits and no exponent, such as "19.90", not 19.9',
+    ],
+    [
+      "decimal",
+      "1e3",
+      'must be a decimal number as text with at most 34 digits and no exponent, such as "19.90", not "1e3"',
+    ],
     ["boolean", "true", 'must be true or false, not "true"'],
     ["boolean", 1, "must be true or false, not 1"],
     ["date", "2023-02-29", 'must be a day such as "2024-05-31", not "2023-02-29"'],
