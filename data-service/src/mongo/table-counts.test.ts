@@ -180,18 +180,33 @@ describe("counting a table", () => {
       expect(exactCounts).toBe(1);
     });
 
-    it("goes on when the client of the one who reads for others has gone", async () => {
+    it("goes on for the others when the client of the one who reads has gone", async () => {
       const client = new AbortController();
-      exactCounts = 0;
+      const brokenOff = new AbortController();
       const readsAndLeaves = async (signal?: AbortSignal): Promise<number> => {
+        signal?.addEventListener("abort", () => brokenOff.abort());
+        // The other one has waited as long by then, and waits for this reading.
+        await pause(200);
         client.abort(new Error("the client has gone"));
-        // Until the other one has waited long enough.
-        await pause(1_200);
-        signal?.throwIfAborted();
-        return exactly();
+        await pause(50);
+        return 402;
       };
-      const leaving = { maxTimeMS: 900, signal: client.signal };
-      const first = counts.count("t1", "things", readsAndLeaves, leaving);
+      exactCounts = 0;
+      const first = counts.count("t1", "things", readsAndLeaves, { maxTimeMS: 1_500, signal: client.signal });
+      const second = counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 1_500 });
+      await expect(first).rejects.toThrow("the client has gone");
+      expect([await second, exactCounts, brokenOff.signal.aborted]).toEqual([402, 0, false]);
+    });
+
+    it("reads anew where what is being read has just been broken off", async () => {
+      const client = new AbortController();
+      const leaves = async (): Promise<number> => {
+        client.abort(new Error("the client has gone"));
+        await pause(5_000);
+        throw new Error("broken off");
+      };
+      exactCounts = 0;
+      const first = counts.count("t1", "things", leaves, { maxTimeMS: 900, signal: client.signal });
       const second = counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 3_000 });
       await expect(first).rejects.toThrow("the client has gone");
       expect([await second, exactCounts]).toEqual([402, 1]);

@@ -42,6 +42,11 @@ class Reading {
   readonly #stop = new Stop();
   #waiting = 0;
 
+  /** Nobody can join it any more. */
+  get isBrokenOff(): boolean {
+    return this.#stop.aborted;
+  }
+
   constructor(countExactly: CountExactly) {
     this.exact = countExactly(this.#stop);
   }
@@ -53,7 +58,8 @@ class Reading {
       return await learned(this.exact, waitMs, signal);
     } finally {
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#stop.abort(tookTooLong());
+      // The server ends by itself what only takes too long; a command that is broken off costs its connection.
+      if (this.#waiting === 0 && signal.aborted) this.#stop.abort(tookTooLong());
     }
   }
 }
@@ -129,7 +135,7 @@ export class TableCounts {
     for (;;) {
       signal.throwIfAborted();
       const running = this.#reading.get(key);
-      const isOwn = running === undefined || running.began < asked;
+      const isOwn = running === undefined || running.isBrokenOff || running.began < asked;
       const reading = isOwn ? this.#read(key, countExactly) : running;
       const exact = await reading.wait(until - performance.now(), signal);
       signal.throwIfAborted();
