@@ -235,6 +235,26 @@ describe("the documents of a deleted table", () => {
     expect(await titles()).toEqual([]);
   }, 20_000);
 
+  it("go soon after a change that took long where they were not yet looked at during it", async () => {
+    const first = await createTable(deps(), { name: "books", columns });
+    await db.collection("books").insertOne({ title: "ours" });
+    const second = await createTable(deps(), { name: "maps", columns });
+    await db.collection("maps").insertOne({ title: "ours as well" });
+    for (const id of [first, second]) {
+      await remove(id);
+      await age(id);
+    }
+    const { changeLock } = deps();
+    const other = { change: new ObjectId().toHexString(), instance: "another" };
+    const sweeper = makeSweeper(deps());
+    expect(await changeLock.take(other)).toBe(true);
+    await sweeper();
+    await changeLock.release(other);
+    await sweeper();
+    const left = await Promise.all(["books", "maps"].map((name) => db.collection(name).countDocuments()));
+    expect(left).toEqual([1, 0]);
+  }, 20_000);
+
   it("stay for another deleted one that shows them and can come back", async () => {
     const id = await createTable(deps(), { name: "books", columns });
     await db.collection("books").insertOne({ title: "ours" });
