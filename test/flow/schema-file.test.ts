@@ -774,6 +774,22 @@ describe("roles and rules of a schema file", () => {
     expect((await access(admin)).rules).toMatchObject([{ id: before[0].id, table: "titles" }]);
   }, 60_000);
 
+  it("that set a role follow a table and a relation that the same file renames", async () => {
+    const relations = [{ name: "owner", type: "many-to-one", table: "svc_role" }];
+    const rule = { table: "books", action: "create", presets: { owner: { name: "clerk" } } };
+    await writeAll({ roles: [{ name: "clerk", rules: [rule] }] }, { ...BOOKS, relations });
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    const { roles, rules } = await access(admin);
+    await command("pull", file);
+    const pulled = await readFile(file, "utf8");
+    await writeFile(file, pulled.replaceAll('"books"', '"titles"').replaceAll('"owner"', '"keeper"'));
+    expect((await command("apply", file)).output).not.toContain("clerk");
+    const after = (await access(admin)).rules;
+    expect(after).toMatchObject([{ id: rules[0].id, table: "titles", presets: { keeper: roles[0].id } }]);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+  }, 60_000);
+
   it("are made once by four instances that start at once", async () => {
     await writeAll({});
     await startAnd(access);

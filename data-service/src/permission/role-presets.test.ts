@@ -2,14 +2,23 @@
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
+import { bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { systemTables } from "../catalog/system-tables.js";
 import { readAccess } from "./access-file.js";
 import { accessByName, ruleById, rulesByName } from "./role-presets.js";
 import type { DescribedRule } from "./rule.js";
 
 const MEMBER = { id: "65a000000000000000000001", name: "Member", description: null };
+/** Notes with a link to a role, one to a user, and a list of roles. */
+const relations = [
+  bareRelation("role", "svc_role"),
+  bareRelation("user", "svc_user"),
+  bareRelation("readers", "svc_role", { type: "many-to-many" }),
+];
+const fields = Object.fromEntries(relations.map(({ id }) => [id, id]));
+const notes = bareTable("notes", { relations, storage: { collection: "notes", fields } });
 const context = {
-  catalog: buildCatalog(0, [], systemTables("svc_")),
+  catalog: buildCatalog(0, [notes], systemTables("svc_")),
   rolesTable: "svc_role",
   roles: [MEMBER],
 };
@@ -29,6 +38,23 @@ describe("a preset that links to a role", () => {
   it("names it in a file, and has its id in the database; other members stay as they are", () => {
     expect(rulesByName([stored(byId)], context)).toEqual([stored(byName)]);
     expect(ruleById(setting(byName), ids, context)).toEqual({ json: setting(byId), problems: [] });
+  });
+
+  it("is told from links to other tables and from lists of links, whatever their values", () => {
+    const others = { user: MEMBER.id, readers: [MEMBER.id] };
+    const rule = { ...stored({ ...others, role: MEMBER.id }), table: "notes" };
+    const presets = { ...others, role: { name: "Member" } };
+    expect(rulesByName([rule], context)).toEqual([{ ...rule, presets }]);
+    const wrong = { table: "notes", presets: { user: { name: "Member" }, readers: { name: "Member" } } };
+    expect(ruleById(wrong, ids, context)).toEqual({ json: wrong, problems: [] });
+  });
+
+  it("is found by an id in capitals as well", () => {
+    const id = "65A0000000000000000000BC";
+    const roles = [{ ...MEMBER, id: id.toLowerCase() }];
+    expect(rulesByName([stored({ role: id })], { ...context, roles })).toEqual([
+      stored({ role: { name: "Member" } }),
+    ]);
   });
 
   it("means the same by the role's id in a file", () => {

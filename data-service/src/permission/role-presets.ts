@@ -19,21 +19,23 @@ export interface StoredRoleContext extends RolePresetContext {
 
 /** @returns the rules as a file says them; an id that no role has stays an id */
 export function rulesByName(rules: readonly DescribedRule[], context: StoredRoleContext): DescribedRule[] {
+  const byName = namesOf(context);
   return rules.map((rule) => {
-    const presets = presetsByName(rule, context);
+    const presets = presetsWith(rule, context, byName);
     return isObject(presets) ? { ...rule, presets } : rule;
   });
 }
 
 /** @returns the same file, with the names of the roles that it names by id */
 export function accessByName({ roles, everyone }: FileAccess, context: StoredRoleContext): FileAccess {
-  const byName = (rule: FileRule): FileRule => {
-    const presets = presetsByName(rule.json, context);
+  const byName = namesOf(context);
+  const named = (rule: FileRule): FileRule => {
+    const presets = presetsWith(rule.json, context, byName);
     return presets === undefined ? rule : { ...rule, json: { ...rule.json, presets } };
   };
   return {
-    roles: roles.map((role) => ({ ...role, rules: role.rules.map(byName) })),
-    everyone: everyone?.map(byName),
+    roles: roles.map((role) => ({ ...role, rules: role.rules.map(named) })),
+    everyone: everyone?.map(named),
   };
 }
 
@@ -65,12 +67,13 @@ interface Presetting {
   readonly presets?: Json;
 }
 
-function presetsByName(rule: Presetting, { roles, ...context }: StoredRoleContext): Json | undefined {
+function namesOf({ roles }: StoredRoleContext): (value: Json) => Json {
   const names = new Map(roles.map(({ id, name }) => [id, name]));
-  return presetsWith(rule, context, (value) => {
-    const name = typeof value === "string" ? names.get(value) : undefined;
+  return (value) => {
+    // Somebody may have written the id in capitals.
+    const name = typeof value === "string" ? names.get(value.toLowerCase()) : undefined;
     return name === undefined ? value : { name };
-  });
+  };
 }
 
 /** @returns the presets with another value for each member that links to a role; what is no object as it is */

@@ -272,15 +272,17 @@ async function makeAccess(
   for (const change of changes) await ensureRole(deps, change);
   const ids = idsOf(await storedRoles(deps));
   const context = roleContext(deps, await deps.catalogs.get());
-  const bodyOf = ({ json }: FileRule): JsonObject => {
+  const bodyOf = ({ path, json }: FileRule): JsonObject => {
     const body = ruleById(json, ids, context);
-    if (body.problems.length > 0) throw new AppError("CONFLICT", { message: body.problems });
+    const [problem] = body.problems;
+    if (problem !== undefined) throw justRemoved(`${path}.${problem}`);
     return body.json;
   };
-  for (const { role: holder, make } of changes) {
-    const role = holder === undefined ? null : roleNamed(holder.name, ids);
-    for (const rule of make) await create(deps, { ...call, body: { ...bodyOf(rule), role } });
-  }
+  for (const { role: holder, make } of changes)
+    for (const rule of make) {
+      const role = holder === undefined ? null : roleNamed(holder.name, ids);
+      await create(deps, { ...call, body: { ...bodyOf(rule), role } });
+    }
   const gone = new Set<RuleEdit>();
   for (const edit of changes.flatMap((change) => change.edit)) {
     const body = { ...WITHOUT_CONDITIONS, ...bodyOf(edit.to) };
@@ -318,10 +320,13 @@ async function ensureRole(deps: AccessDeps, { role, stored }: AccessChange): Pro
     await update(deps, { ...call, id: stored.id, body: { description: role.json.description ?? null } });
 }
 
-/** @throws AppError 409 where somebody has removed the role meanwhile */
+/** @throws AppError 409 where somebody has removed the role meanwhile, or given it another name */
 function roleNamed(name: string, ids: ReadonlyMap<string, string>): string {
   const id = ids.get(name);
-  if (id === undefined)
-    throw new AppError("CONFLICT", `The role "${name}" has just been removed; try again.`);
+  if (id === undefined) throw justRemoved(`there is no role "${name}"`);
   return id;
+}
+
+function justRemoved(problem: string): AppError {
+  return new AppError("CONFLICT", `${problem} any more; it was removed or renamed just now, so try again.`);
 }
