@@ -625,15 +625,17 @@ describe("roles and rules of a schema file", () => {
     );
   }, 60_000);
 
-  it("that set a role which is not there stop the file, with its place", async () => {
-    await writeAll({
-      roles: [{ name: "member", rules: [] }],
-      everyone: [signUp({ role: { name: "memer" } })],
-    });
-    expect((await command("apply", file)).output).toContain(
-      'everyone: WRONG everyone[0].presets.role.name: there is no role "memer"; did you mean "member"?',
-    );
-  }, 60_000);
+  it.each([
+    [{ name: "memer" }, 'presets.role.name: there is no role "memer"; did you mean "member"?'],
+    ["f".repeat(24), `presets.role: must name a role, as in {"name":"Member"}, not "${"f".repeat(24)}"`],
+  ])(
+    "that set a role which is not there stop the file, with its place: %j",
+    async (role, problem) => {
+      await writeAll({ roles: [{ name: "member", rules: [] }], everyone: [signUp({ role })] });
+      expect((await command("apply", file)).output).toContain(`everyone: WRONG everyone[0].${problem}`);
+    },
+    60_000,
+  );
 
   it("that set another record by its id are told by pull, as that is another one elsewhere", async () => {
     await writeAll({}, ...LIBRARY);

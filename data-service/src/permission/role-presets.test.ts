@@ -69,11 +69,22 @@ describe("a preset that links to a role", () => {
     expect(accessByName(access, context)).toEqual(named.access);
   });
 
-  it.each([null, "$role.id", "65a000000000000000000009", { name: 1 }, { name: "Member", id: 1 }, ["Member"]])(
-    "stays as it is where it is no role's: %j",
+  it.each([null, "$role.id"])("stays as it is where it is %j", (role) => {
+    expect(rulesByName([stored({ role })], context)).toEqual([stored({ role })]);
+    expect(ruleById(setting({ role }), ids, context)).toEqual({ json: setting({ role }), problems: [] });
+  });
+
+  it("keeps an id that no role has, as a rule may outlive its role", () => {
+    const gone = stored({ role: "65a000000000000000000009" });
+    expect(rulesByName([gone], context)).toEqual([gone]);
+  });
+
+  it.each(["65a000000000000000000009", "Member", { name: 1 }, { name: "Member", id: 1 }, {}, ["Member"]])(
+    "is refused in a file where it names no role: %j",
     (role) => {
-      expect(rulesByName([stored({ role })], context)).toEqual([stored({ role })]);
-      expect(ruleById(setting({ role }), ids, context)).toEqual({ json: setting({ role }), problems: [] });
+      expect(ruleById(setting({ role }), ids, context).problems).toEqual([
+        `presets.role: must name a role, as in {"name":"Member"}, not ${JSON.stringify(role)}`,
+      ]);
     },
   );
 

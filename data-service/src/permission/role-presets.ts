@@ -5,6 +5,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";
 import type { FileAccess, FileRule } from "./access-file.js";
 import type { DescribedRule, StoredRole } from "./rule.js";
+import { isVariable } from "./variables.js";
 
 export interface RolePresetContext {
   /** Tables as they are called in the rules. */
@@ -40,9 +41,9 @@ export function accessByName({ roles, everyone }: FileAccess, context: StoredRol
 }
 
 /**
- * The way back, of a rule of a file.
+ * The way back, of a rule of a file whose roles are named as far as they are there (`accessByName`).
  * @param ids of the roles, by their names
- * @returns the body of its POST, and each name that no role has, with its place in the rule
+ * @returns the body of its POST, and what names no role that is there, each with its place in the rule
  */
 export function ruleById(
   json: JsonObject,
@@ -51,10 +52,14 @@ export function ruleById(
 ): { readonly json: JsonObject; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const byId = (value: Json, member: string): Json => {
+    if (value === null || isVariable(value)) return value;
     const name = isObject(value) && Object.keys(value).join() === "name" ? value.name : undefined;
-    if (typeof name !== "string") return value;
-    const id = ids.get(name);
-    if (id === undefined)
+    const id = typeof name === "string" ? ids.get(name) : undefined;
+    if (typeof name !== "string")
+      problems.push(
+        `presets.${member}: must name a role, as in {"name":"Member"}, not ${JSON.stringify(value)}`,
+      );
+    else if (id === undefined)
       problems.push(`presets.${member}.name: there is no role "${name}"${suggestion(name, ids.keys())}`);
     return id ?? value;
   };
