@@ -6,6 +6,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
+import { CallerChanged } from "../records/acting-for.js";
 import { findTable, requireSameTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
@@ -100,11 +101,20 @@ async function importTarget(deps: RecordDeps, { caller, table: name }: ImportReq
 }
 
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
-  const { source, maxRowBytes } = request;
+  const { maxRowBytes } = request;
+  const source = whileAllowed(request);
   if (request.format === "ndjson") return ndjsonRows(source, maxRowBytes);
   return csvRows(source, maxRowBytes, async (names) =>
     bindHeader(deps, { principal: await request.caller.now(), table: request.table }, names),
   );
+}
+
+/** What is skipped, or empty, makes no batch before which the caller is looked at. */
+async function* whileAllowed({ source, caller }: ImportRequest): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    await caller.now();
+    yield chunk;
+  }
 }
 
 /** Rows from the given line on, in batches of limited size. */
@@ -134,7 +144,11 @@ async function takeBatch(
   progress.checked += batch.length;
   const isReadable = batch.every(({ problems }) => problems.length === 0);
   if (!dryRun && isReadable) {
-    const refusal = await writeBatch(deps, target, batch);
+    const refusal = await writeBatch(deps, target, batch).catch(async (error: unknown) => {
+      // Nothing of it is written then: who has another role by now goes on by the rules of that one.
+      if (error instanceof CallerChanged) return writeBatch(deps, await targetNow(), batch);
+      throw error;
+    });
     if (refusal === undefined) {
       progress.imported += batch.length;
       progress.next = (batch.at(-1)?.line ?? progress.next) + 1;

@@ -1,4 +1,5 @@
 // CSV (RFC 4180) -> rows. The first line names the columns; line breaks may be any of the three kinds, even inside quotes.
+import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Json } from "@portico/shared/json";
 import { type JsonRead, placeIn } from "@portico/shared/read-json";
 import { CsvError, type Parser, parse } from "csv-parse";
@@ -69,6 +70,9 @@ function cellProblem({ name, json }: ImportColumn, read: Exclude<JsonRead, { kin
   return `${placeIn(name, read.problem)}: ${read.problem.what}`;
 }
 
+/** The parser takes microseconds for a cell, and a few bytes may be thousands of cells: others want to be answered meanwhile. */
+const BYTES_AT_ONCE = 4096;
+
 /**
  * Feeds the parser by hand, a piece at a time: as a stream it would drop good rows that wait before a bad one, and where an
  * import stops would depend on how the network splits the file.
@@ -82,9 +86,13 @@ async function* csvLines(source: AsyncIterable<Uint8Array>, maxRowBytes: number)
   });
   try {
     for await (const piece of textPieces(source, maxRowBytes)) {
-      parser.write(piece);
-      yield* parsed.splice(0);
-      if (parser.errored !== null) throw parser.errored;
+      // It reads bytes: they may be cut anywhere.
+      for (const some of inParts(Buffer.from(piece))) {
+        parser.write(some);
+        yield* parsed.splice(0);
+        if (parser.errored !== null) throw parser.errored;
+        await othersTurn();
+      }
     }
     await ended(parser);
     yield* parsed.splice(0);
@@ -96,8 +104,12 @@ async function* csvLines(source: AsyncIterable<Uint8Array>, maxRowBytes: number)
   }
 }
 
+function* inParts(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += BYTES_AT_ONCE) yield bytes.subarray(at, at + BYTES_AT_ONCE);
+}
+
 function makeParser(maxRowBytes: number, take: (cells: readonly Cell[]) => void): Parser {
-  const parser = parse({
+  const parser: Parser = parse({
     columns: false,
     record_delimiter: ["\r\n", "\n", "\r"],
     // Counted here, so that a row with too few cells is reported and the next one is read.
@@ -106,6 +118,9 @@ function makeParser(maxRowBytes: number, take: (cells: readonly Cell[]) => void)
     cast: (text, { quoting }): Cell => (text === "" && !quoting ? null : text),
     on_record: (cells: Cell[]) => {
       take(cells);
+      // By its first record it knows how many cells to expect, and makes an error of each other number, with all that belongs
+      // to one, before it looks at relax_column_count. So each is the first.
+      Object.assign(parser.info, { records: 0 });
       return undefined;
     },
   });
