@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";
 import type { FileAccess, FileRule } from "./access-file.js";
-import type { DescribedRule, StoredRole } from "./rule.js";
+import type { DescribedRule, Rule, StoredRole } from "./rule.js";
 import { isVariable } from "./variables.js";
 
 export interface RolePresetContext {
@@ -67,6 +67,26 @@ export function ruleById(
   return { json: presets === undefined ? json : { ...json, presets }, problems };
 }
 
+/** A rule, and the member that it links to a role. */
+export interface RoleSetter {
+  readonly rule: Rule;
+  readonly member: string;
+}
+
+/** @returns a rule that sets a role and is not its own, which goes with it: without the role it would refuse every write */
+export function setterOf(
+  roleId: string,
+  rules: readonly Rule[],
+  context: RolePresetContext,
+): RoleSetter | undefined {
+  const setters = rules.flatMap((rule): RoleSetter[] => {
+    if (rule.roleId === roleId) return [];
+    const set = rolePresets(rule, context).filter(([, value]) => String(value).toLowerCase() === roleId);
+    return set.map(([member]) => ({ rule, member }));
+  });
+  return setters[0];
+}
+
 interface Presetting {
   readonly table?: Json;
   readonly presets?: Json;
@@ -83,18 +103,24 @@ function namesOf({ roles }: StoredRoleContext): (value: Json) => Json {
 
 /** @returns the presets with another value for each member that links to a role; what is no object as it is */
 function presetsWith(
-  { table, presets }: Presetting,
-  { catalog, rolesTable }: RolePresetContext,
+  rule: Presetting,
+  context: RolePresetContext,
   change: (value: Json, member: string) => Json,
 ): Json | undefined {
+  if (!isObject(rule.presets)) return rule.presets;
+  const changed = rolePresets(rule, context).map(([name, value]) => [name, change(value, name)]);
+  return { ...rule.presets, ...Object.fromEntries(changed) };
+}
+
+/** @returns the presets that link to a role, with their members */
+function rolePresets(
+  { table, presets }: Presetting,
+  { catalog, rolesTable }: RolePresetContext,
+): (readonly [string, Json])[] {
   const relations = typeof table === "string" ? catalog.tables.get(table)?.relations : undefined;
-  if (relations === undefined || !isObject(presets)) return presets;
-  const isRole = (member: string): boolean => {
+  if (relations === undefined || !isObject(presets)) return [];
+  return Object.entries(presets).filter(([member]) => {
     const relation = relations.get(member);
     return relation !== undefined && relation.target === rolesTable && !relation.many;
-  };
-  const members = Object.entries(presets);
-  return Object.fromEntries(
-    members.map(([name, value]) => [name, isRole(name) ? change(value, name) : value]),
-  );
+  });
 }

@@ -1,10 +1,13 @@
-// What writing a permission rule means: it must fit the table it is about, and it holds at once. So does what a role grants.
+// What writing a permission rule means: it must fit the table it is about, and it holds at once. So does what a role grants, and
+// one that rules set stays.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import type { RuleStore } from "../mongo/rule-store.js";
 import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { ruleProblems } from "../permission/check-rule.js";
+import { type RoleSetter, setterOf } from "../permission/role-presets.js";
 import { NO_HOOKS, type TableHooks } from "./table-hooks.js";
 
 export interface RuleHooksDeps {
@@ -27,7 +30,8 @@ export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps)
     if (problems.length > 0) throw new AppError("VALIDATION_ERROR", { message: problems });
   };
   return {
-    ...makeRoleHooks(forget),
+    ...NO_HOOKS,
+    afterWrite: async () => forget(),
     async beforeCreate(catalog, bodies) {
       check(catalog, bodies);
     },
@@ -38,12 +42,35 @@ export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps)
   };
 }
 
-/** Of the table of roles. @param forget forgets what is kept of rules */
-export function makeRoleHooks(forget: () => void): TableHooks {
+export interface RoleHooksDeps {
+  readonly catalogs: { get(): Promise<Catalog> };
+  readonly rolesTable: string;
+  readonly rules: Pick<RuleStore, "enabled" | "forget">;
+}
+
+/** Of the table of roles. */
+export function makeRoleHooks({ catalogs, rolesTable, rules }: RoleHooksDeps): TableHooks {
   return {
     ...NO_HOOKS,
-    async afterWrite() {
-      forget();
+    /** Keeps a role that a rule sets, such as that of who signs up: nobody could any more. */
+    async changing(_table, id, change, act) {
+      if (change === null) {
+        const setter = setterOf(String(id), await rules.enabled(), {
+          catalog: await catalogs.get(),
+          rolesTable,
+        });
+        if (setter !== undefined) throw isSet(setter);
+      }
+      return act({});
     },
+    afterWrite: async () => rules.forget(),
   };
+}
+
+function isSet({ rule, member }: RoleSetter): AppError {
+  const what = `The rule to ${rule.action} "${rule.table}" sets "${member}" to this role`;
+  return new AppError(
+    "CONFLICT",
+    `${what}, and would refuse every write without it; change or delete that rule first (${rule.id}).`,
+  );
 }

@@ -115,7 +115,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     ...writeParts(from, { store, journal: journal.journal, counts, instance }),
     ...permissions,
     requireCaller: async () => undefined,
-    hooksOf: tableHooks(from, { store, readRecord, permissions }),
+    hooksOf: tableHooks(from, { store, catalogs, readRecord, permissions }),
     unfinished: new Unfinished({
       notes,
       once,
@@ -266,6 +266,7 @@ function rightParts(
 
 interface HookSources {
   readonly store: RecordStore;
+  readonly catalogs: CurrentCatalog;
   readonly readRecord: ReturnType<typeof recordReader>;
   readonly permissions: RightParts;
 }
@@ -273,7 +274,7 @@ interface HookSources {
 /** The tables whose writes mean more than their columns say. */
 function tableHooks(
   from: RecordSources,
-  { store, readRecord, permissions: { rules, maxDepth } }: HookSources,
+  { store, catalogs, readRecord, permissions: { rules, maxDepth } }: HookSources,
 ): HooksOf {
   const {
     store: { db },
@@ -286,7 +287,7 @@ function tableHooks(
   return hooksByTable(
     new Map([
       [tables.users, userHooks(from)],
-      [tables.roles, makeRoleHooks(forget)],
+      [tables.roles, makeRoleHooks({ catalogs, rolesTable: tables.roles, rules })],
       [tables.permissions, makeRuleHooks({ tables, maxDepth, forget, read })],
       [tables.files, makeFileHooks({ contents, ledger })],
       [tables.folders, makeFolderHooks({ store, treeLock })],

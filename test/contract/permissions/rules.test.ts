@@ -648,6 +648,31 @@ describe("a preset of the role", () => {
   });
 });
 
+describe("a role that is set by a rule", () => {
+  const signUp = (presets: object) => rule({ table: "svc_user", role: null, action: "create", presets });
+
+  it("stays until no other rule sets it: whoever signs up by it would be refused", async () => {
+    const { id } = await make(admin, "svc_role", { name: "Member" });
+    const setting = await signUp({ role: id.toUpperCase() });
+    const refused = await admin.delete(`/svc_role/${id}`);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      `The rule to create "svc_user" sets "role" to this role, and would refuse every write without it; change or delete that rule first (${setting.id}).`,
+    ]);
+    const many = await admin.delete(`/svc_role?filter=${encodeURIComponent(JSON.stringify({ id }))}`);
+    expect([many.status, many.body.error.details]).toEqual([409, { changed: 0 }]);
+    await admin.patch(`/svc_permission/${setting.id}`, { isEnabled: false });
+    expect((await admin.delete(`/svc_role/${id}`)).status).toBe(200);
+  });
+
+  it("goes with its own rules, whatever these set, and where a text is its id by chance", async () => {
+    const { id } = await make(admin, "svc_role", { name: "Passing" });
+    await rule({ table: "svc_user", role: id, action: "create", presets: { role: id } });
+    await signUp({ name: id });
+    expect((await admin.delete(`/svc_role/${id}`)).status).toBe(200);
+  });
+});
+
 describe("a preset whose variable has no value", () => {
   const OWN = { role: null, action: "create", presets: { owner: "$user.id" } };
   const owners = async () => (await admin.get("/notes", { filter: { title: "new" } })).body.data;
