@@ -5,6 +5,7 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { ReadLimits } from "../../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
@@ -22,6 +23,7 @@ import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
 import { mayKnowVersion, type Versioned, versionOf } from "../version.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
+import { Effort } from "./effort.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
 import { NoRoom, Room } from "./room.js";
@@ -152,13 +154,37 @@ async function documentsOf(
   ids: readonly Stored[],
 ): Promise<readonly StoredRecord[]> {
   const { node, rules, fields, pipeline } = questionFor(shape, ids);
+  const effort = new Effort(store.timeoutMs);
   const documents =
     fields === undefined
-      ? await store.read(node.table, pipeline())
+      ? await effort.ask((limits) =>
+          joinedDocuments(store, node, pipeline(), { most: ids.length, ...limits }),
+        )
       : await store.byIds(node.table, ids, fields);
-  const whole = await withRelated({ store }, node, documents, { rules });
+  const whole = await withRelated({ store }, node, documents, { rules, effort });
   requireRoom(node, whole);
   return whole;
+}
+
+/**
+ * Documents that hold what is joined to them. One has at most 16 MB; but many may link to the same few large records.
+ * @throws NoRoom when they are too much together
+ */
+async function joinedDocuments(
+  store: RecordDeps["store"],
+  node: AuthorizedNode,
+  pipeline: Stage[],
+  { most, ...limits }: ReadLimits & { readonly most: number },
+): Promise<readonly StoredRecord[]> {
+  if (most === 1) return store.read(node.table, pipeline, limits);
+  const small = await store.readSmall(node.table, pipeline, most, limits);
+  if (small !== undefined) return small;
+  const [documents, room]: [StoredRecord[], Room] = [[], new Room()];
+  for await (const some of store.stream(node.table, pipeline, limits.signal)) {
+    for (const size of unfoldedSizes(node, some)) room.take(size);
+    documents.push(...some);
+  }
+  return documents;
 }
 
 async function smallDocumentsOf(
