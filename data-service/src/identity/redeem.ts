@@ -191,12 +191,17 @@ async function attach(
 }
 
 async function failed(
-  { audit }: RedeemDeps,
+  { auditOnceAMinute }: RedeemDeps,
   { redirect, userId, identity }: BridgeCode,
   error: OAuthError,
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
   const details = { provider: identity.provider, error };
-  await audit.record({ event: "oauth.refused", ...(userId !== null && { userId }), details }, client);
+  const same = `${networkOf(client.address)} ${identity.provider} ${error} ${userId}`;
+  await auditOnceAMinute(
+    same,
+    { event: "oauth.refused", ...(userId !== null && { userId }), details },
+    client,
+  );
   return { kind: "error", redirect, error };
 }
