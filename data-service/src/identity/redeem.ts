@@ -62,10 +62,20 @@ async function refuse(
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
   const event = reason === "unknown" ? "bridge.replay" : "oauth.refused";
-  const userId = code?.userId ?? undefined;
-  const same = `${networkOf(client.address)} ${reason} ${userId}`;
-  await deps.auditOnceAMinute(same, { event, ...(userId && { userId }), details: { reason } }, client);
+  await recordRefusal(deps, event, code?.userId ?? null, { reason }, client);
   return { kind: "refused", reason };
+}
+
+/** Once a minute for one network, reason and user: whoever has a link can follow it in a loop. */
+async function recordRefusal(
+  { auditOnceAMinute }: RedeemDeps,
+  event: "bridge.replay" | "oauth.refused",
+  userId: string | null,
+  details: Readonly<Record<string, string>>,
+  client: ClientFacts,
+): Promise<void> {
+  const same = [networkOf(client.address), ...Object.values(details), userId].join(" ");
+  await auditOnceAMinute(same, { event, ...(userId !== null && { userId }), details }, client);
 }
 
 function refusalReason(code: BridgeCode | undefined, redirect: string | null): RedeemRefusal {
@@ -191,17 +201,11 @@ async function attach(
 }
 
 async function failed(
-  { auditOnceAMinute }: RedeemDeps,
+  deps: RedeemDeps,
   { redirect, userId, identity }: BridgeCode,
   error: OAuthError,
   client: ClientFacts,
 ): Promise<RedeemAnswer> {
-  const details = { provider: identity.provider, error };
-  const same = `${networkOf(client.address)} ${identity.provider} ${error} ${userId}`;
-  await auditOnceAMinute(
-    same,
-    { event: "oauth.refused", ...(userId !== null && { userId }), details },
-    client,
-  );
+  await recordRefusal(deps, "oauth.refused", userId, { provider: identity.provider, error }, client);
   return { kind: "error", redirect, error };
 }

@@ -4,6 +4,7 @@ import { canonical } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { FileAccess, FileRole, FileRule } from "./access-file.js";
 import type { DescribedRule, Rule, StoredAccess, StoredRole } from "./rule.js";
+import { isVariable } from "./variables.js";
 
 /** What has to be done about one role, or about everyone. */
 export interface AccessChange {
@@ -131,11 +132,7 @@ export function linkedElsewhere({ roles, rules }: StoredAccess, catalog: Catalog
   return rules.flatMap(({ roleId, table, action, presets }) => {
     const relations = catalog.tables.get(table)?.relations;
     const linked = Object.entries(presets ?? {}).filter(
-      ([name, value]) =>
-        relations?.has(name) &&
-        !isObject(value) &&
-        value !== null &&
-        !(typeof value === "string" && value.startsWith("$")),
+      ([name, value]) => relations?.has(name) && !isObject(value) && value !== null && !isVariable(value),
     );
     return linked.map(
       ([member, id]) =>
