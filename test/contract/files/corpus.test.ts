@@ -7,7 +7,7 @@ import { MongoClient } from "mongodb";
 import sharp from "sharp";
 import { openSocket, sendRaw, statuses } from "../../gateway/support/raw-http.js";
 import { apiOf, asAdmin, signIn } from "../../support/api.js";
-import { keptIn, NOTHING_KEPT, uploaded } from "../../support/files.js";
+import { type Kept, keptIn, NOTHING_KEPT, uploaded } from "../../support/files.js";
 import {
   BOUNDARY,
   filePart,
@@ -171,11 +171,22 @@ const SENT: Readonly<Record<string, () => Promise<RawAnswer | readonly number[]>
   },
 };
 
+/**
+ * What is kept once no upload is under way. The gateway answers for itself when a body is too large, and the data service may
+ * not even have begun to store it by then.
+ */
+function keptAtRest(): Promise<Kept> {
+  return until(
+    () => keptIn(database),
+    ({ records, contents, pending }) => pending === 0 && contents === records,
+  );
+}
+
 describe.each(["size", "bomb", "protocol"])("uploads of the class %s", (name) => {
   const chosen = cases.filter((each) => each.class === name && each.expect.upload !== undefined);
 
   test.each(chosen.map((each) => [each.id, each.why, each] as const))("%s %s", async (id, _why, given) => {
-    const before = await keptIn(database);
+    const before = await keptAtRest();
     const memory = await Promise.all(processes().map(residentBytes));
     const began = performance.now();
     const sent = await SENT[id]?.();
@@ -283,7 +294,7 @@ describe("downloads", () => {
   });
 
   test("U087, U120: clients that go away leave no bytes, notes or handles", async () => {
-    const before = await keptIn(database);
+    const before = await keptAtRest();
     const { host } = new URL(stack.appUrl);
     const head = [
       `POST /api/svc_file HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization.Authorization}`,
@@ -322,8 +333,8 @@ describe("after all of them", () => {
   });
 
   test("each record has its bytes, and there are no others", async () => {
-    const { records, contents, pending, variants } = await keptIn(database);
-    expect({ contents, pending, variants }).toEqual({ contents: records, pending: 0, variants: 0 });
+    const { records, variants } = await keptAtRest();
+    expect(variants).toBe(0);
     expect(records).toBeGreaterThan(NOTHING_KEPT.records);
     const stored = await database.db().collection("svc_file").distinct("_contentKey");
     const chunked = await database.db().collection("_content.chunks").distinct("files_id");
