@@ -100,6 +100,16 @@ describe("counted relations", () => {
     expect(orphan.body.data[0].mother).toBeNull();
   });
 
+  it("are up to date in the answer to a record that links to itself, or does no longer", async () => {
+    const { id } = await make(api, "cats", {});
+    const answered = async (mother: number | null) => {
+      const { body } = await api.patch(`/cats/${id}`, { mother }, { fields: "_count(kittens)" });
+      return body.data;
+    };
+    expect(await answered(id)).toEqual([{ _count: { kittens: 1 } }]);
+    expect(await answered(null)).toEqual([{ _count: { kittens: 0 } }]);
+  });
+
   it("answer whether there are any children, and put the childless last or first", async () => {
     const ids = await houses(3);
     await api.post("/cats", [{ home: ids[1] }, { home: ids[1] }, { home: ids[2] }]);

@@ -107,7 +107,9 @@ export class CountedWrites {
         return found === undefined ? [] : deltas;
       });
       // Somebody was faster: the next look tells whether only its links have changed, or the guard no longer holds.
-      return found === undefined ? false : found;
+      if (found === undefined) return false;
+      // In a table that links to itself the record may be its own parent, whose number was changed after it.
+      return touched.some(({ parents }) => parents === table.collection) ? { document: undefined } : found;
     });
   }
 
