@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { Stop } from "../../stop.js";
-import { Effort } from "./effort.js";
+import { Effort, whileWanted } from "./effort.js";
 
 /** Questions that take their time, and what became of them. */
 function questions(milliseconds: number) {
@@ -55,6 +55,21 @@ describe("the questions of one request", () => {
     expect(answers.every((each) => each.status === "rejected" && each.reason === broken)).toBe(true);
     expect(signals.length).toBeLessThanOrEqual(5);
     expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  });
+
+  it("are waited for no longer than that where others wait for the answer too", async () => {
+    const shared = delay(300, "answer");
+    const late = new Effort(20).ask((limits) => whileWanted(limits, shared));
+    await expect(late).rejects.toMatchObject({ code: "QUERY_TIMEOUT" });
+    expect(await new Effort(10_000).ask((limits) => whileWanted(limits, shared))).toBe("answer");
+  });
+
+  it("are not waited for without a client where others wait for the answer too", async () => {
+    const [client, shared] = [new Stop(), delay(300, "answer")];
+    const left = new Effort(10_000, client).ask((limits) => whileWanted(limits, shared));
+    client.abort(new Error("gone"));
+    await expect(left).rejects.toThrow("gone");
+    expect(await shared).toBe("answer");
   });
 
   it("end when the client goes", async () => {

@@ -8,6 +8,25 @@ import { makeTurns } from "../../turns.js";
 /** Of the connections that all requests share. */
 const AT_ONCE = 4;
 
+/**
+ * Waits for an answer that others may be waiting for as well: who has no more time, or no client, leaves it to them.
+ * @throws AppError QUERY_TIMEOUT
+ */
+export function whileWanted<Answer>(
+  { maxTimeMS, signal }: ReadLimits,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(signal.reason);
+    const timer = setTimeout(() => reject(tookTooLong()), maxTimeMS);
+    signal.addEventListener("abort", leave);
+    answer.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+    });
+  });
+}
+
 export class Effort {
   readonly #until: number;
   readonly #stop: Stop;

@@ -9,13 +9,14 @@ import { lowerAggregate } from "../../query/lower/aggregate.js";
 import { countsAll, countsLiving } from "../../query/lower/count.js";
 import type { Stage } from "../../query/lower/document.js";
 import { asksTogether, lowerList } from "../../query/lower/read.js";
+import type { StoredRecord } from "../../query/shape.js";
 import { countedBy, deletedCount } from "./count.js";
 import type { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 import { type RelatedDeps, withRelated } from "./related.js";
 
-/** The most records whose relations are looked at. */
+/** The most records whose relations are looked at; of large ones, it is the first alone. */
 const MOST_EXPLAINED = 100;
 
 interface ExplainDeps extends PlanDeps {
@@ -63,8 +64,9 @@ async function relatedQuestions(
 ): Promise<readonly Question[]> {
   const questions: Question[] = [];
   if (!asksTogether(root)) return questions;
-  const first = [...pipeline, { $limit: MOST_EXPLAINED }];
-  const documents = await effort.ask((limits) => store.read(root.table, first, limits));
+  const first = (most: number): Promise<readonly StoredRecord[] | undefined> =>
+    effort.ask((limits) => store.readSmall(root.table, [...pipeline, { $limit: most }], most, limits));
+  const documents = (await first(MOST_EXPLAINED)) ?? (await first(1)) ?? [];
   const note = (question: Question) => void questions.push(question);
   await withRelated({ store }, root, documents, { rules, note, effort });
   return questions;

@@ -30,7 +30,7 @@ import {
   windowSize,
 } from "../../query/plan/window.js";
 import type { StoredRecord } from "../../query/shape.js";
-import type { Effort } from "./effort.js";
+import { type Effort, whileWanted } from "./effort.js";
 import { type Ask, keysIn, type Narrow, namesRecords, narrower, resolve } from "./resolve-relations.js";
 
 /** Children that are looked at first for each record that is wanted, where these can be said. */
@@ -97,7 +97,9 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
     const pipeline = [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
-    const documents = await effort.ask(() => deps.store.byIds(table, ids, { _id: 1 }));
+    const documents = await effort.ask((limits) =>
+      whileWanted(limits, deps.store.byIds(table, ids, { _id: 1 })),
+    );
     questions.push({ table, pipeline, answers: documents.length });
     return documents;
   };
@@ -197,7 +199,9 @@ export async function rankAfterAll(
 ): Promise<Ranking> {
   const reserve = ranking.kind === "page" ? ranking.reserve : undefined;
   if (reserve === undefined) return { kind: "all" };
-  const found = await effort.ask(() => store.byIds(root.table, reserve, { _id: 1 }));
+  const found = await effort.ask((limits) =>
+    whileWanted(limits, store.byIds(root.table, reserve, { _id: 1 })),
+  );
   return pageOfThose(root, reserve, found) ?? { kind: "all" };
 }
 

@@ -7,7 +7,7 @@ import { lowerList, ownFields, type Ranking, readsTogether } from "../../query/l
 import { keyText } from "../../query/plan/key-text.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { Effort } from "./effort.js";
+import { type Effort, whileWanted } from "./effort.js";
 import { type Plan, rankAfterAll } from "./plan-read.js";
 
 /** Parents of a page that are read at once, with all that is joined to them. */
@@ -42,7 +42,9 @@ export async function readRanked(
   const fields = ownFields(root, { together: readsTogether(root) });
   const isFew = parents.length <= PARENTS_AT_ONCE;
   const readParents = (fields: Document) =>
-    isFew ? effort.ask(() => store.byIds(root.table, parents, fields)) : read(idsPipeline(parents, fields));
+    isFew
+      ? effort.ask((limits) => whileWanted(limits, store.byIds(root.table, parents, fields)))
+      : read(idsPipeline(parents, fields));
   const found = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
   if (found === undefined) return undefined;
   const byId = new Map(found.map((document) => [keyText(document._id), document]));

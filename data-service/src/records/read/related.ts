@@ -25,7 +25,7 @@ import type { StoredRecord } from "../../query/shape.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import { tookTooLong } from "../../store-refusals.js";
 import { countRelated } from "./count-related.js";
-import { Effort } from "./effort.js";
+import { Effort, whileWanted } from "./effort.js";
 import type { Question } from "./plan-read.js";
 import { NoRoom, Room } from "./room.js";
 
@@ -233,7 +233,7 @@ async function listsOf(
   const small = (limits: ReadLimits) =>
     fields === undefined
       ? deps.store.readSmall(table, pipeline, question.most ?? question.keys.length, limits)
-      : deps.store.smallByIds(table, question.keys, fields);
+      : whileWanted(limits, deps.store.smallByIds(table, question.keys, fields));
   const found = await readInRoom(deps, child, { table, pipeline, small, relatedIn: (some) => some }, context);
   if (found === undefined) return parents.map(() => undefined);
   const lists = handOut(child, parents, found, question.most);
