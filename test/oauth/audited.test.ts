@@ -123,3 +123,15 @@ it("a refused sign-in is recorded with what it was refused for", async () => {
   const details = { provider: "facebook", error: "email_in_use" };
   expect(entries).toEqual([{ event: "oauth.refused", userId: null, details }]);
 });
+
+it("an account that is another's is recorded once a minute, however often it is to be connected", async () => {
+  await signInOnApp(system.traveller(), system.stack, "google");
+  email = `ben${count}@example.com`;
+  const id = await signedIn();
+  const entries = await recorded(async () => {
+    await link();
+    await link();
+  });
+  const details = { provider: "google", error: "account_in_use" };
+  expect(entries).toEqual([{ event: "oauth.refused", userId: id, details }]);
+});

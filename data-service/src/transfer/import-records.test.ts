@@ -1,15 +1,16 @@
-// An import while the disk fills up: it ends before the first batch that there is no room for.
+// What may change while an import goes on: the room on the disk, and the role of its caller.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import { readConfig } from "../config.js";
 import { type Deps, makeDeps } from "../deps.js";
-import { LastingCaller } from "../lasting-caller.js";
+import { LastingCaller, LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import type { Rights } from "../permission/rights.js";
 import { prepareTables } from "../prepare.js";
-import type { SignedIn } from "../principal.js";
+import type { Principal, SignedIn } from "../principal.js";
 import { createTable } from "../schema/create-table.js";
 import { type Imported, importRecords } from "./import-records.js";
 
@@ -54,23 +55,19 @@ async function* linesOf(records: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < records; at += 1) yield Buffer.from(`{"name":"${at}"}\n`);
 }
 
+const twoBatchesAndOne = { table: "items", format: "ndjson", maxRowBytes: 1_000, from: 1 } as const;
+const lines = (): AsyncIterable<Uint8Array> => linesOf(2 * BATCH + 1);
+
 /** Imports two batches and a record where there is room for one. */
 function importTooMuch(dryRun: boolean): Promise<Imported> {
   const requireSpace = async (): Promise<void> => {
     asked += 1;
     if (asked > 1) throw unavailable("The disk is nearly full.", 60);
   };
+  const caller = new LastingCaller(ROOT, async () => ROOT);
   return importRecords(
     { ...deps.records, requireSpace },
-    {
-      caller: new LastingCaller(ROOT, async () => ROOT),
-      table: "items",
-      format: "ndjson",
-      source: linesOf(2 * BATCH + 1),
-      maxRowBytes: 1_000,
-      dryRun,
-      from: 1,
-    },
+    { ...twoBatchesAndOne, source: lines(), caller, dryRun },
   );
 }
 
@@ -87,5 +84,28 @@ describe("an import on a disk that fills up", () => {
     const checked = 2 * BATCH + 1;
     expect(await importTooMuch(true)).toEqual({ imported: 0, checked, dryRun: true });
     expect(asked).toBe(0);
+  });
+});
+
+describe("an import whose caller gets another role", () => {
+  afterEach(() => void jest.restoreAllMocks());
+
+  it("goes on by that role, though a batch was judged by the former one", async () => {
+    let judged = 0;
+    const judging = async (principal: Principal): Promise<Rights> => {
+      judged += 1;
+      // At the beginning, before the first batch, and for its records, which are not written yet.
+      const later = performance.now() + LOOK_AT_CALLER_MS;
+      if (judged === 3) jest.spyOn(performance, "now").mockReturnValue(later);
+      return deps.records.rights(principal);
+    };
+    const rights = Object.assign(judging, { ofRole: deps.records.rights.ofRole });
+    const caller = new LastingCaller(ROOT, async () => ({ ...ROOT, roleId: "64b000000000000000000002" }));
+    const before = await database.db.collection("items").countDocuments();
+    const request = { ...twoBatchesAndOne, source: lines(), caller, dryRun: false };
+    const imported = 2 * BATCH + 1;
+    expect(await importRecords({ ...deps.records, rights }, request)).toMatchObject({ imported });
+    expect(await database.db.collection("items").countDocuments()).toBe(before + imported);
+    expect(caller.principal).toMatchObject({ roleId: "64b000000000000000000002" });
   });
 });
