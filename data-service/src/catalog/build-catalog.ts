@@ -150,7 +150,12 @@ function generatedColumn(name: string, field: string, type: ColumnType): Column 
   };
 }
 
-function buildColumn(table: TableDefinition, column: ColumnDefinition, secrets: readonly string[]): Column {
+/** @param secrets names of columns that nobody sees */
+export function buildColumn(
+  table: TableDefinition,
+  column: ColumnDefinition,
+  secrets: readonly string[] = [],
+): Column {
   const { options, rules, default: defaultValue, ...plain } = column;
   return {
     ...plain,

@@ -24,6 +24,7 @@ const column = fc
   .map(({ type, hasDefault, maxLength, values, ...flags }) => ({
     type,
     ...flags,
+    unique: flags.unique && !flags.encrypted,
     readOnly: false,
     searchable: false,
     description: null,
@@ -32,15 +33,25 @@ const column = fc
     ...(type === "enum" ? { options: { values } } : {}),
   }));
 
-const relation = fc.record({
-  type: fc.constantFrom("many-to-one", "one-to-one", "many-to-many"),
-  table: fc.constantFrom("t", "people", "places"),
-  inverse: fc.option(fc.constantFrom("things", "others")),
-  required: fc.boolean(),
-  onDelete: fc.constantFrom("SET NULL", "CASCADE", "RESTRICT"),
-  counted: fc.boolean(),
-  description: fc.constant(null),
-});
+const relation = fc
+  .record({
+    type: fc.constantFrom("many-to-one", "one-to-one", "many-to-many"),
+    table: fc.constantFrom("t", "people", "places"),
+    inverse: fc.option(fc.constantFrom("things", "others")),
+    required: fc.boolean(),
+    onDelete: fc.constantFrom("SET NULL", "CASCADE", "RESTRICT"),
+    counted: fc.boolean(),
+    description: fc.constant(null),
+  })
+  .map(({ required, onDelete, counted, ...relation }) => {
+    const isList = relation.type === "many-to-many";
+    return {
+      ...relation,
+      required: required && !isList,
+      onDelete: isList ? "SET NULL" : required && onDelete === "SET NULL" ? "RESTRICT" : onDelete,
+      counted: counted && relation.inverse !== null && relation.type !== "one-to-one",
+    };
+  });
 
 /** Members with ids out of a small set, so that two definitions share some, in any order and with other names. */
 function members<Kind>(prefix: string, kind: fc.Arbitrary<Kind>) {

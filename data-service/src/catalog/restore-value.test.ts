@@ -25,10 +25,9 @@ const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   secret: false,
   ...rest,
 });
-const between = (now: Column, then: Column): Restorer =>
+const between = (now: Column, former: Column, later = now): Restorer =>
   restorer(
-    now,
-    then,
+    { former, later, now },
     (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
     (_column, value) => value,
   );
@@ -38,6 +37,14 @@ const standard = { required: true, default: "open" };
 const fromRequired = between(column("enum", { ...standard, values: ["open"] }), column("string", standard));
 const fromOpen = between(column("string", { ...standard, encrypted: true }), column("string"));
 const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
+const textAgain = between(column("string"), column("string"), column("int"));
+const [small, large] = [{ values: ["a"] }, { values: ["a", "b"] }];
+const grownAgain = between(column("enum", large), column("enum", large), column("enum", small));
+const laterDefault = between(
+  column("int", { required: true, default: 7 }),
+  column("string"),
+  column("int", { required: true, default: 5 }),
+);
 const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
 const toListOfKept = linkRestorer(true, [9], true);
 const STAYS = undefined;
@@ -64,6 +71,12 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["gives way to the default where it was taken away", fromOpen, "open", undefined, is("open")],
   ["stays with members that are gone, while the others are there", toFewer, ["b"], ["a", "b"], STAYS],
   ["gives way to no members at all", toFewer, [], ["a", "b"], is([])],
+  ["stays that reads otherwise since, where it is a text again by hand", textAgain, "7", "007", STAYS],
+  ["stays that did not fit, where it could again", textAgain, undefined, "many", STAYS],
+  ["gives way to what was written since, where it is a text again", textAgain, "8", "007", is("8")],
+  ["stays that was no member for a while", grownAgain, undefined, "b", STAYS],
+  ["gives way to the member that was written since", grownAgain, "a", "b", is("a")],
+  ["stays away where a default was given that is another since", laterDefault, 5, undefined, STAYS],
   ["list stays while its first link is there", toList, 1, [1, 2], STAYS],
   ["list gives way to another link", toList, 2, [1, 2], is([2])],
   ["list goes with the link", toList, undefined, [1, 2], NOTHING],

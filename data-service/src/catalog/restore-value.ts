@@ -20,32 +20,50 @@ export function unlessOthers(
   return (present, former, noted) => (isOurs(former, noted) ? restore(present, former) : undefined);
 }
 
+/** A column before the change that is undone, as that left it, and as it is now. */
+export interface ColumnTimes {
+  readonly former: Column;
+  readonly later: Column;
+  readonly now: Column;
+}
+
 /**
- * The former value stays where the present one is still what the change made of it, even if that was nothing: so nothing is
- * lost that nobody has touched. Any other value was written since, and counts.
+ * The former value stays where the present one is still what the change made of it, and what was made of that since, even if
+ * that was nothing: so nothing is lost that nobody has touched. Any other value was written since, and counts.
  * @param jsonOf reads a stored value of a column
  * @param store is given what fits the former column
  */
 export function restorer(
-  now: Column,
-  then: Column,
+  { former: column, later, now }: ColumnTimes,
   jsonOf: JsonOf,
   store: (column: Column, value: Stored) => Stored,
 ): Restorer {
   const read = reader(jsonOf);
-  const given = now.required ? (now.default ?? null) : null;
-  const standard = given === null ? undefined : COLUMN_TYPES[now.type].parse(given, now.values);
+  const isHidden = [later, now].some(({ encrypted }) => encrypted) && !column.encrypted;
   // Else a record without the former value was made since, or lost it to a change that kept it nowhere in the open.
-  const mayBeNull = !then.required && (then.encrypted || !now.encrypted);
-  const madeOf = (former: Json): Stored | undefined =>
-    former === null && !mayBeNull ? undefined : (convert(former, then, now) ?? standard);
-  return (presentStored, formerStored) => {
-    const [present, former] = [read(now, presentStored), read(then, formerStored)];
-    if (same(present, toJson(now, madeOf(former)))) return undefined;
-    const value = convert(present, now, then);
-    if (same(former, toJson(then, value))) return undefined;
-    return { value: value === undefined ? undefined : store(then, value) };
+  const mayBeNull = !column.required && !isHidden;
+  const isFilledSince = now.required && (!later.required || later.type !== now.type);
+  const madeOf = (former: Json): Json => {
+    if (former === null && !mayBeNull) return null;
+    return made(made(former, column, later, later.required), later, now, isFilledSince);
   };
+  return (presentStored, formerStored) => {
+    const [present, former] = [read(now, presentStored), read(column, formerStored)];
+    if (same(present, madeOf(former))) return undefined;
+    const value = convert(present, now, column);
+    if (same(former, toJson(column, value))) return undefined;
+    return { value: value === undefined ? undefined : store(column, value) };
+  };
+}
+
+/** What a change of a column makes of a value. @param isFilled whether the default takes the place of what is nothing then */
+function made(json: Json, from: Column, to: Column, isFilled: boolean): Json {
+  const standard = isFilled ? (to.default ?? null) : null;
+  const value = convert(json, from, to);
+  return toJson(
+    to,
+    value ?? (standard === null ? undefined : COLUMN_TYPES[to.type].parse(standard, to.values)),
+  );
 }
 
 /** Is what was noted the same as what the column `now` makes of a former value? @param jsonOf as above */

@@ -3,6 +3,7 @@ import { same } from "./canonical.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { makeWay } from "./make-way.js";
 import { renamedKeys } from "./renamed-keys.js";
+import { type Reverting, revertedColumn, revertedRelation } from "./revert-member.js";
 import type { Setting } from "./risks.js";
 
 type Member = ColumnDefinition | RelationDefinition;
@@ -34,8 +35,8 @@ export function revertChange(
   isTaken: (table: string, name: string) => boolean,
 ): TableDefinition {
   const back = {
-    columns: revertMembers(now.columns, before.columns, after.columns),
-    relations: revertMembers(now.relations, before.relations, after.relations),
+    columns: revertMembers(now.columns, before.columns, after.columns, revertedColumn),
+    relations: revertMembers(now.relations, before.relations, after.relations, revertedRelation),
   };
   const added = {
     columns: addedTo(before.columns, after.columns),
@@ -50,15 +51,15 @@ export function revertChange(
       renamedKeys(of(table), namesIn(table, [...columns, ...relations]));
     return pick(inTheEnd(before), inTheEnd(after), inTheEnd(now));
   };
+  // A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
+  const returning = [
+    ...before.columns.filter((each) => returns(each, now.columns, after.columns, revertedColumn)),
+    ...before.relations.filter((each) => returns(each, now.relations, after.relations, revertedRelation)),
+  ];
   const fields = { ...now.storage.fields };
-  for (const former of [...before.columns, ...before.relations]) {
-    const { id } = former;
+  for (const { id } of returning) {
     const [then, later] = [before.storage.fields[id], after.storage.fields[id]];
-    const [current, changed] = [memberOf(now, id), memberOf(after, id)];
-    // A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
-    const isBack =
-      current === undefined ? changed === undefined : reverted(current, former, changed) !== undefined;
-    if (then !== undefined && isBack && then !== later) fields[id] = then;
+    if (then !== undefined && then !== later) fields[id] = then;
   }
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
@@ -109,23 +110,35 @@ function namesIn(table: TableDefinition, members: readonly Member[]): Map<string
   return new Map([...table.columns, ...table.relations].map(({ id, name }) => [name, byId.get(id)]));
 }
 
-function memberOf({ columns, relations }: TableDefinition, id: string): Member | undefined {
-  return [...columns, ...relations].find((each) => each.id === id);
-}
-
 function revertMembers<Kind extends Member>(
   now: readonly Kind[],
   before: readonly Kind[],
   after: readonly Kind[],
+  revert: (reverting: Reverting<Kind>) => Kind | undefined,
 ): Kind[] {
-  const find = (list: readonly Kind[], id: string) => list.find((each) => each.id === id);
   const kept = now.map((current) => {
-    const [then, later] = [find(before, current.id), find(after, current.id)];
-    if (then !== undefined) return reverted(current, then, later) ?? current;
+    const [former, later] = [find(before, current.id), find(after, current.id)];
+    if (former !== undefined) return (later && revert({ former, later, current })) ?? current;
     return needsValues(later) && needsValues(current) ? { ...current, required: false } : current;
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
   return [...kept, ...removed];
+}
+
+/** Does a member that the change has changed, or taken away, come back to where its former values are? */
+function returns<Kind extends Member>(
+  former: Kind,
+  now: readonly Kind[],
+  after: readonly Kind[],
+  revert: (reverting: Reverting<Kind>) => Kind | undefined,
+): boolean {
+  const [current, later] = [find(now, former.id), find(after, former.id)];
+  if (current === undefined || later === undefined) return current === later;
+  return revert({ former, later, current }) !== undefined;
+}
+
+function find<Kind extends Member>(list: readonly Kind[], id: string): Kind | undefined {
+  return list.find((each) => each.id === id);
 }
 
 function addedTo<Kind extends Member>(before: readonly Kind[], after: readonly Kind[]): Kind[] {
@@ -137,30 +150,4 @@ function addedTo<Kind extends Member>(before: readonly Kind[], after: readonly K
 function needsValues(added: Member | undefined): boolean {
   const isFilled = added !== undefined && "default" in added && added.default !== undefined;
   return added?.required === true && !isFilled;
-}
-
-/**
- * A member as it was, under its present names if it was renamed since, at either end.
- * @param later as the change left it; undefined if it took the member away
- * @returns undefined when it was changed again since
- */
-function reverted<Kind extends Member>(
-  current: Kind,
-  then: Kind,
-  later: Member | undefined,
-): Kind | undefined {
-  const { name, description } = current;
-  const inverse = inverseIn(current);
-  if (later === undefined || !same({ ...later, name, description, ...inverse }, current)) return undefined;
-  return {
-    ...then,
-    name: later.name === name ? then.name : name,
-    description: same(later.description, description) ? then.description : description,
-    ...(same(inverseIn(later), inverse) ? {} : inverse),
-  };
-}
-
-/** The name of a relation's other end: as with its own, another one loses nothing. */
-function inverseIn(member: Member): { readonly inverse?: string | null } {
-  return "inverse" in member ? { inverse: member.inverse } : {};
 }

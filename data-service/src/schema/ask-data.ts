@@ -1,6 +1,7 @@
 // Asks a table's records what a planned change would cost them, and writes what it has to write.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
+import { buildColumn } from "../catalog/build-catalog.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
@@ -25,6 +26,7 @@ import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
 import { firstLink, listRelation, withoutLivingLinks } from "./ask-links.js";
 import { type ChangePlan, confirmHash, schemaError } from "./plan-change.js";
+import { ownAfter } from "./stored-change.js";
 
 export interface DataDeps {
   readonly data: TableData;
@@ -275,9 +277,17 @@ async function restorerOf(deps: DataDeps, plan: ChangePlan, table: Table, each: 
   }
   const { from, to } = columnPair(plan, each.member);
   const read = (column: Column, stored: unknown): Json => jsonOf(deps, column, stored);
-  const restore = restorer(from, to, read, (column, value) => sealed(deps, column, value));
+  const times = { former: to, later: leftBy(plan, each.member) ?? from, now: from };
+  const restore = restorer(times, read, (column, value) => sealed(deps, column, value));
   if (each.note === undefined) return restore;
   return unlessOthers(restore, each.note.holds === "made" ? isMade(from, to, read) : sameValue);
+}
+
+/** A column as the change left it that is undone now. */
+function leftBy({ undoes }: ChangePlan, member: string): Column | undefined {
+  const table = undoes && ownAfter(undoes);
+  const column = table?.columns.find(({ id }) => id === member);
+  return table && column && buildColumn(table, column);
 }
 
 function columnOf(table: Table, member: string): Column {

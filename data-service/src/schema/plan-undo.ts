@@ -3,12 +3,14 @@ import { AppError } from "@portico/shared/app-error";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { same } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
+import { movedMembers } from "../catalog/changed-fields.js";
 import { diff, restoration, type Step } from "../catalog/changes.js";
 import { isTakenIn, memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
+import type { Member } from "../catalog/risks.js";
 import type { TableChange } from "../mongo/change-store.js";
 import {
   type ChangePlan,
@@ -58,10 +60,29 @@ function undoing(
 ): Pick<ChangePlan, "steps" | "fills"> {
   const { steps, fills } = diff(existing, after);
   const marks = fills.filter(({ kind }) => kind === "mark");
+  const values = valueSteps(existing, after);
   return {
-    steps: steps.map(withoutConfirmation),
+    steps: [...steps, ...values.filter(({ where }) => steps.every((step) => step.where !== where))].map(
+      withoutConfirmation,
+    ),
     fills: [...restoringFills(existing, after, others, notesIn(change)), ...marks],
   };
+}
+
+/** Members whose type was changed back by hand: only their values are to come back. */
+function valueSteps(existing: TableDefinition, after: TableDefinition): Step[] {
+  const moved = new Set(movedMembers({ before: existing, after }));
+  const steps = (kind: "column" | "relation", members: readonly Member[]): Step[] =>
+    members
+      .filter(({ id }) => moved.has(id))
+      .map((member) => ({
+        what: `${kind}.change`,
+        where: `${kind}s.${member.name}`,
+        from: member,
+        to: member,
+        risks: [],
+      }));
+  return [...steps("column", existing.columns), ...steps("relation", existing.relations)];
 }
 
 /** Going back to what was there before costs nothing; only a singleton can't hold several records, whichever came first. */
@@ -216,7 +237,6 @@ function restoringFills(
   );
   const links = moved(after.relations, now.relations)
     .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
-    .filter(({ from, to }) => from.type !== to.type)
     .flatMap(({ to, pair }): Restore[] => {
       const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
       if (collection === undefined) return [];

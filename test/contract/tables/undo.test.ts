@@ -480,6 +480,66 @@ describe("undo", () => {
     expect((await collection(made.name).findOne())?.fansIds).toEqual(lost);
   });
 
+  it("keeps settings that a column got since its type was changed, and brings back all that went with it", async () => {
+    const made = await table({ columns: [...TEXT.columns, KEY] }, [
+      { a: "07", key: "k1" },
+      { a: "none", key: "k2" },
+    ]);
+    await patchConfirmed(admin, made.id, { columns: [{ id: made.columns[0].id, type: "int" }] });
+    const since = [{ id: made.columns[0].id, readOnly: true, unique: true }];
+    expect((await admin.patch(`/svc_table/${made.id}`, { columns: since })).status).toBe(200);
+    const { columns } = await undone(made.id);
+    expect(columns[0]).toMatchObject({ name: "a", type: "string", readOnly: true, unique: true });
+    expect(columns[1]).toMatchObject({ name: "key" });
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["07", "none"]);
+  });
+
+  it("brings values back as they were where the type was given back by hand; newer ones stay", async () => {
+    const made = await table({ columns: [...TEXT.columns, KEY] }, [
+      { a: "07", key: "k1" },
+      { a: "none", key: "k2" },
+      { a: "08", key: "k3" },
+    ]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    const byHand = { columns: columnsWith(made, "a", { type: "string" }) };
+    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    const [newer] = (await admin.get(`/${made.name}`, { filter: { key: "k3" } })).body.data;
+    await admin.patch(`/${made.name}/${newer.id}`, { a: "9" });
+    await undone(made.id);
+    expect(await byKey(made.name)).toEqual(["07", "none", "9"]);
+    expect((await undo(made.id)).status).toBe(409);
+  });
+
+  it("brings a list of links back where the relation was made a list again by hand", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Ben" }]);
+    const ids = (await admin.get(`/${people.name}`, { sort: "a" })).body.data.map(({ id }: Row) => id);
+    const fans = { name: "fans", type: "many-to-many", table: people.name };
+    const made = await table({ relations: [fans] }, [{ fans: ids }]);
+    const [{ id }] = made.relations;
+    await patchConfirmed(admin, made.id, { relations: [{ id, type: "many-to-one" }] });
+    const byHand = { relations: [{ id, type: "many-to-many", inverse: "fanOf" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    expect((await undone(made.id)).relations[0]).toMatchObject({ type: "many-to-many", inverse: "fanOf" });
+    const { body } = await admin.get(`/${made.name}`, { fields: "fans", deep: { fans: { sort: "a" } } });
+    expect(body.data).toEqual([{ fans: ids.map((each: string) => ({ id: each })) }]);
+  });
+
+  it("keeps settings that a relation got since it led elsewhere", async () => {
+    const [people, places] = [await table(TEXT, [{ a: "Ann" }]), await table(TEXT)];
+    const [ann] = (await admin.get(`/${people.name}`)).body.data;
+    const by = { name: "by", type: "many-to-one", table: people.name, required: true };
+    const made = await table({ relations: [by] }, [{ by: ann.id }]);
+    const [{ id }] = made.relations;
+    await patchConfirmed(admin, made.id, {
+      relations: [{ id, table: places.name, required: false, onDelete: "SET NULL" }],
+    });
+    const since = { relations: [{ id, onDelete: "CASCADE" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, since)).status).toBe(200);
+    const back = { table: people.name, required: true, onDelete: "CASCADE" };
+    expect((await undone(made.id)).relations[0]).toMatchObject(back);
+    expect((await admin.get(`/${made.name}`, { fields: "by" })).body.data).toEqual([{ by: { id: ann.id } }]);
+  });
+
   it("brings a list of links back where a single one was written in its place", async () => {
     const people = await table(TEXT, [{ a: "Ann" }]);
     const [ann] = (await admin.get(`/${people.name}`)).body.data;
@@ -570,8 +630,8 @@ describe("undo", () => {
     const { columns } = await patchConfirmed(admin, made.id, {
       columns: [{ id: made.columns[1].id, type: "int" }],
     });
-    const byHand = { columns: [{ id: columns[0].id, type: "string" }] };
-    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    const other = { columns: [{ id: columns[0].id, type: "float" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, other)).status).toBe(200);
     expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["b", "a"]);
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
     expect((await undo(made.id)).status).toBe(409);

@@ -1,0 +1,101 @@
+// A column or a relation as it was before a change, with whatever was changed of it since. Pure.
+import { same } from "./canonical.js";
+import { COLUMN_TYPES } from "./column-types.js";
+import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+
+/** A member that a change has changed. */
+export interface Reverting<Kind> {
+  readonly former: Kind;
+  /** As the change left it. */
+  readonly later: Kind;
+  readonly current: Kind;
+}
+
+/**
+ * The former values of a column come back where it has the type that the change gave it, or by hand its former one again.
+ * Settings that were changed since stay, as far as the former type has them.
+ * @returns undefined when it has another type since
+ */
+export function revertedColumn(reverting: Reverting<ColumnDefinition>): ColumnDefinition | undefined {
+  const { former, later, current } = reverting;
+  if (!hasTypeOf(current, later) && !hasTypeOf(current, former)) return undefined;
+  const pick = picker(reverting);
+  const { id, type, encrypted } = former;
+  const isSameType = type === current.type;
+  const options = isSameType ? optionsOf(reverting) : former.options;
+  // A default keeps to the rules, so both are those of one time.
+  const isBack = same(later.default, current.default) && same(later.rules, current.rules);
+  const { default: standard, rules } = isBack || !isSameType ? former : current;
+  const readOnly = pick("readOnly");
+  return {
+    id,
+    name: pick("name"),
+    type,
+    // One that nobody may write needs a default.
+    required: pick("required") && !(readOnly && standard === undefined),
+    unique: pick("unique") && !encrypted && type !== "json" && type !== "enumList",
+    hidden: pick("hidden"),
+    readOnly,
+    encrypted,
+    searchable: pick("searchable") && !encrypted && COLUMN_TYPES[type].families.includes("text"),
+    description: pick("description"),
+    ...(standard === undefined ? {} : { default: standard }),
+    ...(options === undefined ? {} : { options }),
+    ...(rules === undefined ? {} : { rules }),
+  };
+}
+
+function hasTypeOf(one: ColumnDefinition, other: ColumnDefinition): boolean {
+  return one.type === other.type && one.encrypted === other.encrypted;
+}
+
+/** The former values of an enum, with those that were added since, and without those that were removed since. */
+function optionsOf({ former, later, current }: Reverting<ColumnDefinition>): ColumnDefinition["options"] {
+  if (former.options === undefined) return undefined;
+  const [left, now] = [later, current].map(({ options }) => new Set(options?.values));
+  const kept = former.options.values.filter((value) => now?.has(value) || !left?.has(value));
+  const added = [...(now ?? [])].filter((value) => !left?.has(value) && !kept.includes(value));
+  return { values: [...kept, ...added] };
+}
+
+/**
+ * The former links come back where the relation leads to the table to which the change let it lead, or where the change only
+ * made one link of a list, or a list of one.
+ * @returns undefined when it leads elsewhere since
+ */
+export function revertedRelation(reverting: Reverting<RelationDefinition>): RelationDefinition | undefined {
+  const { former, later, current } = reverting;
+  const isBackByHand = later.table === former.table && leadsLike(current, former);
+  if (!leadsLike(current, later) && !isBackByHand) return undefined;
+  const pick = picker(reverting);
+  const isAsNow = isList(former) === isList(current);
+  const type = isAsNow ? pick("type") : former.type;
+  const required = !isList(former) && pick("required");
+  const onDelete = isList(former) ? former.onDelete : pick("onDelete");
+  const inverse = pick("inverse");
+  return {
+    id: former.id,
+    name: pick("name"),
+    type,
+    table: former.table,
+    inverse,
+    required,
+    onDelete: required && onDelete === "SET NULL" ? "RESTRICT" : onDelete,
+    counted: pick("counted") && inverse !== null && type !== "one-to-one",
+    description: pick("description"),
+  };
+}
+
+function leadsLike(one: RelationDefinition, other: RelationDefinition): boolean {
+  return one.table === other.table && isList(one) === isList(other);
+}
+
+function isList({ type }: RelationDefinition): boolean {
+  return type === "many-to-many";
+}
+
+/** Chooses the former setting, or the present one where it was changed since. */
+function picker<Kind>({ former, later, current }: Reverting<Kind>) {
+  return <Key extends keyof Kind>(key: Key): Kind[Key] =>
+    same(later[key], current[key]) ? former[key] : current[key];
+}
