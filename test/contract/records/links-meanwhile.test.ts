@@ -12,7 +12,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
-import { make, makeTable, read } from "./make.js";
+import { make, makeTable, type Row, read } from "./make.js";
 
 let system: QuickAndSlow;
 let api: Api;
@@ -36,6 +36,8 @@ beforeAll(async () => {
   });
   const taken = { onDelete: "CASCADE", required: true };
   await makeTable(api, { name: "pages", columns: [name], ...to("book", "books", "pages", taken) });
+  const labels = { name: "labels", type: "many-to-many", table: "homes", inverse: "notes" };
+  await makeTable(api, { name: "notes", columns: [name], relations: [labels] });
 });
 
 afterAll(() => system?.stop());
@@ -116,6 +118,27 @@ describe("a set of links that is refused", () => {
     expect((await api.delete(`/cats/${gone}`)).status).toBe(200);
     refused.goOn();
     expect([(await refused.answer).status, await homeOf(cat)]).toEqual([400, "x"]);
+  });
+});
+
+describe("a set of links in lists that is refused", () => {
+  it("leaves a link that somebody else has made after it was noted", async () => {
+    const label = await named("homes", "label");
+    const [former, coming, theirs] = [
+      (await make(api, "notes", { labels: [label] })).id,
+      await named("notes", "coming"),
+      await named("notes", "theirs"),
+    ];
+    const gone = await named("cats", "gone");
+    const refused = await stopAt(held.proxy, isWriteOf("notes"), () =>
+      slow.patch(`/homes/${label}`, { notes: [coming], cats: [gone] }),
+    );
+    expect((await api.patch(`/notes/${theirs}`, { labels: [label] })).status).toBe(200);
+    expect((await api.delete(`/cats/${gone}`)).status).toBe(200);
+    refused.goOn();
+    expect((await refused.answer).status).toBe(400);
+    const { notes } = await read(api, "homes", label, "notes.id");
+    expect(notes.map(({ id }: Row) => id).sort()).toEqual([former, theirs].sort());
   });
 });
 

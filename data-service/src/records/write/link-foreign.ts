@@ -72,12 +72,12 @@ function gainingIn({ to: { id }, set }: Linking): Document {
 
 async function linkInLists(deps: Deps, linking: Linking, former: Document): Promise<void> {
   const { to, set } = linking;
-  const { target, judged, relation } = set;
+  const { target, relation } = set;
   const { field } = relation.link;
   const gaining = gainingIn(linking);
-  await addNoted(deps, linking, { gaining, former });
-  const leaving = judged === "all" ? [former] : asJudged(judged.leaving, { [field]: to.id });
-  for (const each of leaving) await deps.writes.takeFromList(target, field, each, [to.id]);
+  const { lost } = await addNoted(deps, linking, { gaining, former });
+  for (const each of asJudged(inLists(set, lost, "leaving"), { [field]: to.id }))
+    await deps.writes.takeFromList(target, field, each, [to.id]);
   await requireJudged(deps, set, former);
   await addNoted(deps, linking, { gaining, former: NOBODY });
   await requireJudged(deps, set, gaining);
@@ -86,17 +86,17 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
 /**
  * Adds to the lists of those that were noted, and no others: a link that was there already may have been let go of meanwhile,
  * because what it led to has been deleted, and nothing would take it back.
+ * @returns what was noted: what has come since must not be let go of, because it would not come back either
  */
-async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<void> {
+async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<MovingLinks> {
   const { to, set } = linking;
-  const { target, judged, relation } = set;
+  const { target, relation } = set;
   const links = await movingLinks(store, target, relation, what);
-  if (links.gained.length === 0 && links.lost.length === 0) return;
-  await noteLinks(linking, links);
-  if (links.gained.length === 0) return;
-  const noted = { _id: { $in: links.gained.map(({ id }) => id) } };
-  const coming = judged === "all" ? [noted] : asJudged(judged.coming, noted);
-  for (const each of coming) await writes.addToList(target, relation.link.field, each, to.id);
+  const { gained, lost } = links;
+  if (gained.length > 0 || lost.length > 0) await noteLinks(linking, links);
+  for (const each of asJudged(inLists(set, gained, "coming")))
+    await writes.addToList(target, relation.link.field, each, to.id);
+  return links;
 }
 
 /** @returns the records that were moved here */
@@ -180,12 +180,30 @@ async function requireJudged(
 }
 
 /** Records that were alike when they were noted, and in all that rules ask of them. */
-function asNoted(
-  { target, relation, judged }: JudgedLinks,
+function asNoted(set: JudgedLinks, moved: readonly Moved[], how: keyof JudgedRecords): Judged[] {
+  const { link } = set.relation;
+  return alikeInRules(set, moved, how).flatMap(([condition, some]) =>
+    groupedByBefore(some).map(({ ids, before, by }) => ({
+      ids,
+      condition: allOf([condition, { ...stillLinks(link, before), [movedField(link.field)]: by }]),
+    })),
+  );
+}
+
+/** The same for links in lists, which don't say what was there before. */
+function inLists(set: JudgedLinks, moved: readonly Moved[], how: keyof JudgedRecords): Judged[] {
+  return alikeInRules(set, moved, how).map(([condition, some]) => ({
+    ids: some.map(({ id }) => id),
+    condition,
+  }));
+}
+
+/** The records of a note that the rules have judged, by the condition under which they still are as they were then. */
+function alikeInRules(
+  { target, judged }: JudgedLinks,
   moved: readonly Moved[],
   how: keyof JudgedRecords,
-): Judged[] {
-  const { link } = relation;
+): [Document, Moved[]][] {
   const conditions = judged === "all" ? undefined : conditionsById(target, judged[how]);
   const alike = new Map<Document, Moved[]>();
   for (const each of moved) {
@@ -193,12 +211,7 @@ function asNoted(
     // A record that has come since was not judged.
     if (condition !== undefined) getOrMake(alike, condition, () => [] as Moved[]).push(each);
   }
-  return [...alike].flatMap(([condition, some]) =>
-    groupedByBefore(some).map(({ ids, before, by }) => ({
-      ids,
-      condition: allOf([condition, { ...stillLinks(link, before), [movedField(link.field)]: by }]),
-    })),
-  );
+  return [...alike];
 }
 
 const ANY: Document = {};
