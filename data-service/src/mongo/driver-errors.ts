@@ -192,10 +192,10 @@ export function refuseTooLarge(error: unknown): never {
 }
 
 /**
- * The driver looks at several documents before it sends any, and has no room for one that is far too large; the server
- * checks what it is sent.
+ * Was a write refused for a document of more than 16 MB? The driver looks at several documents before it sends any, and has no
+ * room for one that is far too large; the server checks what it is sent.
  */
-function isTooLargeToWrite(error: unknown): boolean {
+export function isTooLargeToWrite(error: unknown): boolean {
   if (error instanceof MongoServerError)
     return isTooLarge(error) || (error.code === BAD_VALUE && /too large/.test(error.message));
   const isOurs = error instanceof MongoInvalidArgumentError || !(error instanceof MongoError);

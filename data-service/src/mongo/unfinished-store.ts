@@ -1,9 +1,11 @@
 // Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what is
 // being deleted and where links to it may be left. A process that dies leaves its notes
 // (docs/decisions/017-whole-requests.md).
+import { AppError } from "@portico/shared/app-error";
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Step } from "../records/whole/steps.js";
+import { isTooLargeToWrite } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
 
 /** An index of earlier versions, which found the notes of a single request. */
@@ -91,17 +93,22 @@ export class UnfinishedStore {
     await this.#deletes.createIndex({ group: 1 });
   }
 
-  /** Notes the first step of a request. */
+  /** Notes the first step of a request. @throws AppError 400 for one that is too large */
   async begin({ id, ...rest }: Note): Promise<void> {
-    await this.#unfinished.insertOne({ _id: id, ...rest, steps: [...rest.steps] });
+    const note = { _id: id, ...rest, steps: [...rest.steps] };
+    await this.#unfinished.insertOne(note).catch(refuseTooMuch);
   }
 
-  /** Notes a further step. @returns false when somebody has taken this process for dead */
+  /**
+   * Notes a further step.
+   * @returns false when somebody has taken this process for dead
+   * @throws AppError 400 for one that is too large, alone or with those before
+   */
   async add({ id, instance }: Pick<Note, "id" | "instance">, step: Step): Promise<boolean> {
-    const { matchedCount } = await this.#unfinished.updateOne(
-      { _id: id, instance },
-      { $push: { steps: step } },
-    );
+    const added = { $push: { steps: step } };
+    const { matchedCount } = await this.#unfinished
+      .updateOne({ _id: id, instance }, added)
+      .catch(refuseTooMuch);
     return matchedCount === 1;
   }
 
@@ -221,6 +228,14 @@ export class UnfinishedStore {
     for await (const found of this.#deletes.find({ done: true, ...due }).sort({ _id: 1 }))
       yield deleteOf(found);
   }
+}
+
+/** For a step that was not noted. @throws AppError 400 where the note has no room for it, any other error as it is */
+function refuseTooMuch(error: unknown): never {
+  if (!isTooLargeToWrite(error)) throw error;
+  const message =
+    "This changes more links or records at once than can be noted in case it has to be taken back (16 MB). Change fewer at once; links that lie in other records can be changed there in any number, by PATCH with a filter.";
+  throw new AppError("BAD_REQUEST", { message, cause: error });
 }
 
 function deleteOf({ _id, ...rest }: DeleteDocument): Delete {

@@ -105,10 +105,11 @@ export class Unfinished {
     let isNoted = false;
     const log: StepLog = {
       note: async (step) => {
-        steps.push(step);
         if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
         if (!isNoted) await notes.begin({ ...note, steps: [step] });
         isNoted = true;
+        // One that could not be noted is not done, so that nothing of it is to be taken back.
+        steps.push(step);
       },
       // It stays in the note in the database, which tells whoever finds it what was to be done.
       drop: dropFrom(steps),
