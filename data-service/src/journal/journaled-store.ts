@@ -6,7 +6,7 @@ import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { sameValue } from "../catalog/restore-value.js";
-import { throwAway } from "../mongo/driver-errors.js";
+import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
 import {
   type ListChange,
   listWith,
@@ -329,11 +329,13 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AppError && REFUSALS.includes(error.code);
 }
 
-/** All have ended before the first failure is reported: what is then taken back must not still be running. */
+/**
+ * All have ended before a failure is reported: what is then taken back must not still be running. One that may still be done is
+ * reported rather than the first: of that, nobody would look again.
+ */
 async function allEnded<Result>(tasks: readonly Promise<Result>[]): Promise<Result[]> {
   const ended = await Promise.allSettled(tasks);
-  return ended.map((each) => {
-    if (each.status === "rejected") throw each.reason;
-    return each.value;
-  });
+  const reasons = ended.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  if (reasons.length > 0) throw reasons.find(isUnanswered) ?? reasons[0];
+  return ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }

@@ -188,6 +188,55 @@ describe("a change of many that the database breaks off", () => {
   }, 60_000);
 });
 
+describe("writes at once of which one is refused and a later one not answered", () => {
+  const code = { name: "code", type: "string", unique: true };
+  /** Tells the write of one record, also from those of others that go with it. */
+  const isWriteOfOne = (table: string, id: string) => (command: string) =>
+    isWriteOf(table)(command) &&
+    command.includes(`\u0007_id\u0000${Buffer.from(id, "hex").toString("latin1")}`);
+
+  it("are uncertain where they are changes of many", async () => {
+    await makeTable(admin, { name: "flags", columns: [code] });
+    const { body: made } = await admin.post("/flags", [{ code: "taken" }, {}, {}]);
+    const isLast = isWriteOfOne("flags", made.data[2].id);
+    proxy.decide((command) => (isLast(command) ? "lost" : "pass"));
+    const filter = encodeURIComponent('{"code":null}');
+    const { status, body } = await admin.patch(`/flags?filter=${filter}`, { code: "taken" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details]).toEqual([503, { changed: 0, uncertain: true }]);
+  }, 60_000);
+
+  it("are looked for once more where they are links of a set", async () => {
+    await makeTable(admin, {
+      name: "masts",
+      history: true,
+      columns: [{ name: "place", type: "int" }],
+      relations: [{ name: "ship", type: "many-to-one", table: "ships", inverse: "masts" }],
+      uniques: [["ship", "place"]],
+    });
+    const { id: ship } = (await admin.post("/ships", { name: "Preussen" })).body.data[0];
+    const places = [{ place: 1, ship }, { place: 1 }, { place: 2 }];
+    const { body: made } = await admin.post("/masts", places);
+    const masts: string[] = made.data.map(({ id }: { id: string }) => id);
+    const [, , late = ""] = masts;
+    const isLate = isWriteOfOne("masts", late);
+    proxy.decide((command) => (isLate(command) ? "lost" : "pass"));
+    const { status } = await admin.patch(`/ships/${ship}`, { masts });
+    proxy.decide(() => "pass");
+    expect(status).toBe(503);
+    // The command that was lost arrives after all.
+    const notes = db.collection("_unfinished");
+    const note = await notes.findOne({ again: true, "steps.kind": "linked" });
+    const { by, to } = note?.steps.find(({ kind }: { kind: string }) => kind === "linked") ?? {};
+    const written = { $set: { shipId: to?.id, _moved_shipId: by } };
+    await db.collection("masts").updateOne({ _id: ObjectId.createFromHexString(late) }, written);
+    // As if two minutes had passed.
+    await notes.updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
+    const lateLink = async () => (await admin.get(`/masts/${late}`, { fields: "ship.id" })).body.data[0].ship;
+    expect(await until(lateLink, (link) => link === null, 30_000)).toBe(null);
+  }, 90_000);
+});
+
 describe("records that are linked", () => {
   let id = "";
   beforeAll(async () => {

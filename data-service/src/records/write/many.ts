@@ -21,6 +21,7 @@ import { list } from "../read/list.js";
 import { bindListIn, loadListQuery, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
+import { saysUncertain } from "../whole/uncertain.js";
 import { type AskedAgain, NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
@@ -203,7 +204,9 @@ async function forEach(
       const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
       const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
       matched += ids.length - (reasons.length - failed.length);
-      for (const reason of failed) if (!isGone(reason)) throw reason;
+      const refused = failed.filter((reason) => !isGone(reason));
+      // A refusal is told by the next attempt as well, and what may have been written is not.
+      if (refused.length > 0) throw refused.find(saysUncertain) ?? refused[0];
       // The same code says that there is no table of this name any more, and then all the rest is as it was.
       if (failed.length > 0) requireSameTable(findTable(await deps.catalogs.get(), table), query.root.table);
     }
