@@ -4,7 +4,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
-import type { Step } from "../records/whole/steps.js";
+import type { NotedStep } from "../records/whole/steps.js";
 import { isTooLargeToWrite } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
 
@@ -25,7 +25,7 @@ export interface Note {
   readonly at: Date;
   /** The entry of this key says whether they are complete. */
   readonly once?: OnceOwner;
-  readonly steps: readonly Step[];
+  readonly steps: readonly NotedStep[];
   /** They were taken back once; what was still under way by then is to be looked for once more, after `at`. */
   readonly again?: boolean;
   /** They are complete, or taken back: only the note itself is left. */
@@ -70,7 +70,7 @@ interface Stamped {
   instance: string;
   at: Date;
 }
-type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: Step[]; again?: boolean; done?: boolean };
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: NotedStep[]; again?: boolean; done?: boolean };
 type DeleteDocument = Stamped & Omit<Delete, "id">;
 
 export class UnfinishedStore {
@@ -104,7 +104,7 @@ export class UnfinishedStore {
    * @returns false when somebody has taken this process for dead
    * @throws AppError 400 for one that is too large, alone or with those before
    */
-  async add({ id, instance }: Pick<Note, "id" | "instance">, step: Step): Promise<boolean> {
+  async add({ id, instance }: Pick<Note, "id" | "instance">, step: NotedStep): Promise<boolean> {
     const added = { $push: { steps: step } };
     const { matchedCount } = await this.#unfinished
       .updateOne({ _id: id, instance }, added)

@@ -39,18 +39,17 @@ import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 type Given = RecordDeps & { readonly logger: Logger };
 type Deps = Acting<Given>;
 
-/** Takes steps back, the last first. Doing it again changes nothing. */
-export async function takeBack(given: Given, steps: readonly Step[]): Promise<void> {
-  if (steps.length === 0) return;
+/** @returns what takes one step back; to be called with the last first. Doing it again changes nothing. */
+export async function takingBack(given: Given): Promise<(step: Step) => Promise<void>> {
   const deps = actingForNobody(given);
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
-  /** Records this request made that must stay, because something that can neither be moved back nor unlinked points to them. */
+  /** Records among what was made that must stay, because something that can neither be moved back nor unlinked points to them. */
   const needed: LinkedStep["to"][] = [];
-  for (const step of steps.toReversed()) {
+  return async (step) => {
     const table = tableById(catalog, step.table);
     // All of it went with its table.
-    if (table === undefined) continue;
+    if (table === undefined) return;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
@@ -62,7 +61,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<vo
       if (step.kind === "linked") needed.push(step.to);
       if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
-  }
+  };
 }
 
 /** What must stay, and what that is bound to in turn: it would go along with that. */
