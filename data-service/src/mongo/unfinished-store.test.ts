@@ -36,6 +36,33 @@ it("a note that is left says no more of links in lists, which others may have se
   ]);
 });
 
+it("a note can be made to forget what fields of a table's records held, and nothing else", async () => {
+  const store = new UnfinishedStore(database.db, false);
+  const changed = (table: string): Step => ({
+    kind: "changed",
+    table,
+    id: 1,
+    changes: 0,
+    moves: 0,
+    by: new ObjectId(),
+    at: new Date(0),
+    set: { name: "plain", age: 1 },
+    unset: [],
+    lists: {},
+  });
+  const id = new ObjectId();
+  const steps = [changed("others"), linked(true), changed("people"), changed("people")];
+  await store.begin({ id, instance: "one", at: new Date(0), steps });
+  await store.forgetValues("people", ["name", "former"]);
+  const left = (await store.all()).find((note) => note.id.equals(id));
+  expect(left?.steps.map((step) => "set" in step && step.set)).toEqual([
+    { name: "plain", age: 1 },
+    false,
+    { age: 1 },
+    { age: 1 },
+  ]);
+});
+
 it("notes are no longer found by their owner, as in earlier versions: that index goes", async () => {
   const notes = database.db.collection("_unfinished");
   await notes.createIndex({ "once.owner": 1 }, { sparse: true });

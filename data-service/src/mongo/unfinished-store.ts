@@ -2,7 +2,7 @@
 // being deleted and where links to it may be left. A process that dies leaves its notes
 // (docs/decisions/017-whole-requests.md).
 import { AppError } from "@portico/shared/app-error";
-import type { Collection, Db, ObjectId } from "mongodb";
+import { type Collection, type Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { NotedStep } from "../records/whole/steps.js";
 import { isTooLargeToWrite } from "./driver-errors.js";
@@ -145,6 +145,30 @@ export class UnfinishedStore {
   /** Of all requests with this Idempotency-Key, the last first. */
   async ofOnce(key: string): Promise<Note[]> {
     return (await this.#unfinished.find({ "once.key": key }).sort({ _id: -1 }).toArray()).map(noteOf);
+  }
+
+  /**
+   * The ids of those that have written to a table, or were about to, and are neither whole nor taken back.
+   * @param since what has noted nothing since then is left out
+   */
+  async openIn(table: string, since: Date): Promise<ReadonlySet<string>> {
+    const from = ObjectId.createFromTime(Math.floor(since.getTime() / 1000));
+    const isRecent = { $or: [{ "steps.noted": { $gte: from } }, { _id: { $gte: from } }] };
+    const isOpen = { done: { $ne: true }, again: { $ne: true } };
+    const open = this.#unfinished.find({ "steps.table": table, ...isOpen, ...isRecent });
+    const ids = await open.project<{ _id: ObjectId }>({ _id: 1 }).toArray();
+    return new Set(ids.map(({ _id }) => _id.toHexString()));
+  }
+
+  /** Forgets what fields of a table's records held: that is not given back any more. */
+  async forgetValues(table: string, fields: readonly string[]): Promise<void> {
+    if (fields.length === 0) return;
+    const paths = fields.map((field) => [`steps.$[step].set.${field}`, ""]);
+    await this.#durable.updateMany(
+      { "steps.table": table },
+      { $unset: Object.fromEntries(paths) },
+      { arrayFilters: [{ "step.table": table }] },
+    );
   }
 
   /** Takes over what another process has left. @returns undefined when a third one was faster, or it has ended */

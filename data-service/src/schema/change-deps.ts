@@ -9,6 +9,7 @@ import type { InstanceStore } from "../mongo/instance-store.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
+import type { UnfinishedStore } from "../mongo/unfinished-store.js";
 import type { AskingCaller } from "../records/acting-for.js";
 import type { Sealer } from "../records/write/seal.js";
 import type { UnderWay } from "../under-way.js";
@@ -30,6 +31,7 @@ export interface ChangeDeps extends AskingCaller {
   readonly presence: Presence;
   readonly data: TableData;
   readonly journalStore: Pick<JournalStore, "forgetValues" | "moveValues" | "forgetTable">;
+  readonly unfinishedNotes: Pick<UnfinishedStore, "openIn" | "forgetValues">;
   /** Provides what `searchable` and `counted` need for existing records. */
   readonly backfillDerived: BackfillDerived;
   readonly sealer: Sealer;

@@ -4,6 +4,7 @@ import type { Relation, Table } from "../catalog/catalog.js";
 import { fieldsReturned, type Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
+import { gramField } from "../catalog/grams.js";
 import { isBuilt } from "../catalog/index-names.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { TableChange } from "../mongo/change-store.js";
@@ -63,7 +64,7 @@ export async function finish(
 
 /** Removes from the records the change's own notes and the plain values of newly encrypted columns. */
 async function tidyValues(
-  { data, changes, journalStore }: ChangeDeps,
+  { data, changes, journalStore, unfinishedNotes }: ChangeDeps,
   own: Transition,
   requireLock: RequireLock,
 ): Promise<void> {
@@ -78,6 +79,9 @@ async function tidyValues(
   // In adopted documents the plain text is the others' value.
   if (storage.adopted !== true) await data.unset(storage.collection, plain, requireLock);
   await journalStore.forgetValues(id, plain);
+  // They hold what was derived from it as well.
+  const derived = plain.map((field) => gramField({ field }));
+  await unfinishedNotes.forgetValues(id, [...plain, ...derived]);
 }
 
 /** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */

@@ -9,6 +9,7 @@ import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
+import { UnfinishedStore } from "../mongo/unfinished-store.js";
 import { makeSealer } from "../records/write/seal.js";
 import { UnderWay } from "../under-way.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -40,6 +41,7 @@ export function makeInstance(
     maxDepth: 7,
     data: makeTableData(db, requireSpace),
     journalStore: new JournalStore(db, false, false, systemClock.now),
+    unfinishedNotes: new UnfinishedStore(db, false),
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),

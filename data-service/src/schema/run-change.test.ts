@@ -92,6 +92,30 @@ describe("an instance that wakes up when its change is in use", () => {
   });
 });
 
+describe("a process that dies while a change waits for it", () => {
+  it("leaves what it has written in part to be taken back first: the change is refused", async () => {
+    const instance = makeInstance(database);
+    const id = await makeTable(instance, "halves");
+    const notes = db.collection<{ instance: string; at: Date; steps: object[] }>("_unfinished");
+    const freeze: ChangeDeps["changeLock"]["freeze"] = async (...table) => {
+      await notes.insertOne({
+        instance: "dead",
+        at: new Date(),
+        steps: [{ kind: "made", table: id, ids: [1] }],
+      });
+      return instance.changeLock.freeze(...table);
+    };
+    const deps = { ...instance, changeLock: { ...instance.changeLock, freeze } };
+    const body = { columns: [{ id: "c1", type: "int" }] };
+    await expect(changeTable(deps, id, body, undefined)).rejects.toMatchObject({ code: "CONFLICT" });
+    const [definition] = (await instance.catalogStore.load()).filter((each) => each.id === id);
+    expect(definition?.storage.fields).toEqual({ c1: "a" });
+    expect((await instance.catalogs.refresh()).changing.size).toBe(0);
+    await notes.deleteMany({});
+    await (await changeTable(instance, id, body, undefined)).done;
+  });
+});
+
 describe("a change that replaces an index", () => {
   it("leaves the former one where it is until it is in use", async () => {
     const instance = makeInstance(database);

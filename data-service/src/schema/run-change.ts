@@ -15,6 +15,7 @@ import { until } from "../until.js";
 import { within } from "../within.js";
 import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
 import { costsOf, costsWithLateRules } from "./ask-rules.js";
+import { awaitUnfinished } from "./await-unfinished.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish } from "./end-change.js";
@@ -29,6 +30,8 @@ const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 /** How long it waits for writes in progress. */
 const QUIET_MS = 10_000;
+/** How long then for their notes, which go a moment later. */
+const JUST_ENDED_MS = 1_000;
 /** Checking the records of a large table takes minutes; after this long it continues under the lock, visible to all. */
 const LONG_ASKING_MS = 2_000;
 
@@ -85,6 +88,7 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   // Before anybody is held up: most refusals come from here.
   await within(LONG_ASKING_MS, allowed);
   const holder = { change: order.change, instance: deps.presence.id };
+  if (movesValues(first)) await awaitUnfinished(deps, first.table, order.patienceMs);
   await deps.changesUnderWay.while(holder.change, async () => {
     await takeLock(deps, holder, order.patienceMs);
     await whileLocked(deps, holder, planner, { ...order, began, allowed });
@@ -194,14 +198,26 @@ async function afterLoss({ data }: ChangeDeps, { id }: TableChange, plan: Change
 
 /** Once more, by the present definition and, where it matters, while nobody writes. @throws AppError 409, 422 */
 async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: Order): Promise<Cost[]> {
-  const needsQuiet =
-    plan.fills.length > 0 ||
-    plan.undoes !== undefined ||
-    plan.steps.some((each) => each.risks.length > 0 || switchesWrites(each));
-  if (needsQuiet) await deps.presence.everyone(await deps.changeLock.freeze(holder, plan.table), QUIET_MS);
+  if (needsQuiet(plan))
+    await deps.presence.everyone(await deps.changeLock.freeze(holder, plan.table), QUIET_MS);
+  // A process may have died since the first look, and by now nobody begins anything there.
+  if (movesValues(plan)) await awaitUnfinished(deps, plan.table, JUST_ENDED_MS);
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);
   return costs;
+}
+
+function needsQuiet({ fills, undoes, steps }: ChangePlan): boolean {
+  return (
+    fills.length > 0 ||
+    undoes !== undefined ||
+    steps.some((each) => each.risks.length > 0 || switchesWrites(each))
+  );
+}
+
+/** What is left in a table that is deleted, or that comes back, is seen to when it is there. */
+function movesValues(plan: ChangePlan): boolean {
+  return needsQuiet(plan) && plan.before !== undefined && plan.after !== undefined;
 }
 
 /** If checking takes long, shows the change as a running one, and a refusal then as its failure. */

@@ -127,6 +127,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       areKept: async (steps) => stepsAreKept(parts, await catalogs.refresh(), steps),
       alone: isEmbedded(config),
     }),
+    unfinishedNotes: notes,
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     accessLock: makeLock(db, clock, "access", "Another data service is applying its schema file; try again."),

@@ -1,5 +1,6 @@
 // What an instance has under way when it is killed, or stands still for so long that another one takes it for dead: the
 // other one ends it or takes it back, and undoes nothing that was answered since, and the first one notices.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
@@ -16,6 +17,7 @@ import {
 import { REPAIRING_OFTEN, type Stack, startStack } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
+import { columnsWith, tableNamed } from "../tables/change.js";
 import { make, makeTable, read } from "./make.js";
 
 /** Ten seconds until an instance is taken for dead, and something for a busy machine. */
@@ -313,6 +315,39 @@ describe("changes of the same record by two requests of an instance that was kil
       await takenForDead();
       await workedOff("_unfinished");
       expect(await seen()).toEqual({ name: "before", pets: [] });
+    },
+    LONG,
+  );
+});
+
+describe("a change of a table to which an instance that was killed has written in part", () => {
+  it(
+    "waits until that is taken back, so that no plain text comes into a column that is encrypted by then",
+    async () => {
+      const columns = [{ name: "secret", type: "string", searchable: true }];
+      const table = await makeTable(second, { name: "vaults", columns });
+      const relations = [{ name: "of", type: "many-to-one", table: "vaults", inverse: "chests" }];
+      await makeTable(second, { name: "chests", relations });
+      const { id } = await make(second, "vaults", { secret: "plain text" });
+      const chest = await make(second, "chests", {});
+      await killedBefore(isWriteOf("chests"), () =>
+        first.patch(`/vaults/${id}`, { secret: "half", chests: [chest.id] }),
+      );
+      const stored = () => db.collection("vaults").findOne();
+      expect(await stored()).toMatchObject({ secret: "half" });
+      const body = { columns: columnsWith(table, "secret", { encrypted: true, searchable: false }) };
+      const change = second.patch(`/svc_table/${table.id}`, body);
+      await delay(500);
+      await takenForDead();
+      expect([200, 202]).toContain((await change).status);
+      const isEncrypted = async () => (await tableNamed(second, "vaults")).columns[0].encrypted === true;
+      await until(isEncrypted, Boolean, PATIENCE_MS);
+      await workedOff("_unfinished");
+      expect(await read(second, "vaults", id, "secret")).toEqual({ secret: "plain text" });
+      expect(Object.values((await stored()) ?? {})).not.toContain("plain text");
+      // Where its note is kept for a second look.
+      const notes = async () => JSON.stringify(await db.collection("_unfinished").find().toArray());
+      await until(notes, (text) => !/plain text|set":\{[^}]*secret/.test(text));
     },
     LONG,
   );

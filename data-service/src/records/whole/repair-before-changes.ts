@@ -1,6 +1,6 @@
 // What processes that died a moment ago have left half done is taken back, or deleted wholly, before a schema file is applied.
-// Afterwards it might go into fields that nobody reads any more, and roles and rules that the file has found there would be
-// gone.
+// Afterwards roles and rules that the file has found there would be gone. (A change of a table waits by itself for what was
+// written there: see schema/await-unfinished.)
 import { INSTANCE_LEASE_MS } from "../../mongo/instance-store.js";
 import { isDead, type Noted } from "../../schema/dead-instances.js";
 import { until } from "../../until.js";
@@ -27,7 +27,7 @@ export async function repairBeforeChanges(deps: UnfinishedRepairDeps): Promise<v
   };
   const tooLate = () => {
     deps.logger.warn(
-      "what interrupted requests have written in half is not taken back before the tables change",
+      "what interrupted requests have written in half is not taken back before the schema file is applied",
     );
     return true;
   };

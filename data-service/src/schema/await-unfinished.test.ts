@@ -1,0 +1,69 @@
+// What a change of a table waits for before it moves values.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { systemClock } from "@portico/shared/clock";
+import { makeLogger } from "@portico/shared/logger";
+import { ObjectId } from "bson";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { type Note, UnfinishedStore } from "../mongo/unfinished-store.js";
+import type { NotedStep } from "../records/whole/steps.js";
+import { awaitUnfinished } from "./await-unfinished.js";
+
+let database: TestDatabase;
+let store: UnfinishedStore;
+beforeAll(async () => {
+  database = await openTestDatabase();
+  store = new UnfinishedStore(database.db, false);
+});
+afterAll(() => database?.close());
+
+const logger = makeLogger("test", "silent");
+const agoInSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
+
+/** Notes that a request has written to a table. @param seconds how long ago it began, and noted that */
+async function begin(
+  table: string,
+  more: Partial<Note> = {},
+  seconds = { began: 0, noted: 0 },
+): Promise<Note> {
+  const noted = ObjectId.createFromTime(agoInSeconds(seconds.noted));
+  const steps: NotedStep[] = [{ kind: "made", table, ids: [1], noted }];
+  const time = ObjectId.createFromTime(agoInSeconds(seconds.began)).toHexString().slice(0, 8);
+  const id = new ObjectId(time + new ObjectId().toHexString().slice(8));
+  const note: Note = { id, instance: "one", at: new Date(), steps, ...more };
+  await store.begin(note);
+  return note;
+}
+
+const wait = (table: string, patienceMs: number): Promise<void> =>
+  awaitUnfinished({ unfinishedNotes: store, clock: systemClock, logger }, table, patienceMs);
+
+describe("a change that moves values", () => {
+  it("waits for what has written to its table by then, and not for what begins later", async () => {
+    const note = await begin("busy");
+    let isOver = false;
+    const waiting = wait("busy", 20_000).then(() => {
+      isOver = true;
+    });
+    await begin("busy");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(isOver).toBe(false);
+    await store.end(note);
+    await waiting;
+  });
+
+  it.each([
+    ["just now", { began: 0, noted: 0 }],
+    ["long ago, and has noted more since", { began: 3_600, noted: 10 }],
+  ])("is refused where something stays that began %s", async (_when, seconds) => {
+    const table = `stays ${seconds.began}`;
+    await begin(table, {}, seconds);
+    await expect(wait(table, 100)).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("waits neither for what was taken back nor for what never could be", async () => {
+    await begin("quiet", { again: true });
+    await begin("quiet", { done: true });
+    await begin("quiet", {}, { began: 3_600, noted: 3_000 });
+    await wait("quiet", 0);
+  });
+});
