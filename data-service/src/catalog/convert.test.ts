@@ -100,6 +100,14 @@ describe("a value whose column gets another type", () => {
     expect(converted(["a", "b"], "enumList", "enum", ["a", "b"])).toEqual([null, "*"]);
   });
 
+  it("is null, and no empty list, where a list of enums has none of it", () => {
+    expect(converted("b", "string", "enumList", ["a"])).toEqual([null, "*"]);
+    expect(converted("", "string", "enumList", ["a"])).toEqual([null, "*"]);
+    expect(converted(["b", "c"], "enumList", "enumList", ["a"])).toEqual([null, "*"]);
+    expect(converted([], "enumList", "enumList", ["a"])).toEqual([]);
+    expect(converted([], "json", "enumList", ["a"])).toEqual([]);
+  });
+
   it("is itself in its own type, and comes back from text, whatever it is", () => {
     const json: Record<string, fc.Arbitrary<Json>> = {
       int: fc.maxSafeInteger(),

@@ -46,8 +46,10 @@ function isNumber(type: ColumnType): boolean {
   return COLUMN_TYPES[type].numeric;
 }
 
+/** Null when there are members and none is kept: an empty list would read like an answer. */
 function keptMembers(list: readonly Json[], values: readonly string[]): Json {
-  return list.filter((each) => typeof each === "string" && values.includes(each));
+  const kept = list.filter((each) => typeof each === "string" && values.includes(each));
+  return kept.length === 0 && list.length > 0 ? null : kept;
 }
 
 /** The spellings of a plain decimal in a numeric type. */
