@@ -75,7 +75,10 @@ describe("a value whose column gets another type", () => {
     ["2024-05-31T12:00:00.000Z", "datetime", "date", ["2024-05-31", "*"]],
     ["0190163d-8694-739b-aea5-966c26f8ad91", "uuid", "string", "0190163d-8694-739b-aea5-966c26f8ad91"],
     ["0190163D-8694-739B-AEA5-966C26F8AD91", "string", "uuid", "0190163d-8694-739b-aea5-966c26f8ad91"],
-    [{ a: [1] }, "json", "string", '{"a":[1]}'],
+    [{ a: [1] }, "json", "string", ['{"a":[1]}', "*"]],
+    [["a", "b"], "json", "text", ['["a","b"]', "*"]],
+    [5, "json", "string", ["5", "*"]],
+    ["5", "json", "string", "5"],
     ["x", "string", "json", "x"],
     [5, "json", "int", 5],
     [["x"], "json", "int", [null, "*"]],
@@ -98,6 +101,25 @@ describe("a value whose column gets another type", () => {
     expect(converted(["a", "b"], "enumList", "enumList", ["a"])).toEqual([["a"], "*"]);
     expect(converted(["a"], "enumList", "enum", ["a"])).toBe("a");
     expect(converted(["a", "b"], "enumList", "enum", ["a", "b"])).toEqual([null, "*"]);
+  });
+
+  it("is a list of enums as well where it is the text of one, and in full where it is written as that", () => {
+    const values = ["a", "b", "[]", "5"];
+    expect(converted('["a","b"]', "string", "enumList", values)).toEqual(["a", "b"]);
+    expect(converted('["a", "b"]', "text", "enumList", values)).toEqual([["a", "b"], "*"]);
+    expect(converted('["a","c"]', "string", "enumList", values)).toEqual([["a"], "*"]);
+    expect(converted('["a"]', "json", "enumList", values)).toEqual([["a"], "*"]);
+    expect(converted('["c"]', "string", "enumList", values)).toEqual([null, "*"]);
+    expect(converted('["a"', "string", "enumList", values)).toEqual([null, "*"]);
+    expect(converted("[]", "string", "enumList", values)).toEqual(["[]"]);
+    expect(converted("[]", "string", "enumList", ["a"])).toEqual([]);
+    expect(converted(5, "json", "enumList", values)).toEqual([["5"], "*"]);
+    expect(converted(5, "int", "enumList", values)).toEqual(["5"]);
+  });
+
+  it.each<[Json]>([[[]], [["a"]], [["b", "a"]]])("comes back from text as the list of enums %j", (list) => {
+    const text = converted(list, "enumList", "string");
+    expect(converted(text, "string", "enumList", ["a", "b"])).toEqual(list);
   });
 
   it("is null, and no empty list, where a list of enums has none of it", () => {

@@ -1,5 +1,6 @@
 // A value of one column type -> the corresponding value of another type, for when a column's type is changed.
 import { isArray, type Json } from "@portico/shared/json";
+import { readJson } from "@portico/shared/read-json";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 import { compareDecimals, plainDecimal } from "./decimal.js";
@@ -30,7 +31,7 @@ export function convertValue(json: Json, from: ColumnType, to: Pick<Column, "typ
 /** What to try, the most faithful first. */
 function candidates(json: Json, from: ColumnType, to: Pick<Column, "type" | "values">): Json[] {
   if (to.type === "json") return [json];
-  if (to.type === "enumList") return [keptMembers(isArray(json) ? json : [textOf(json)], to.values)];
+  if (to.type === "enumList") return [keptMembers(membersIn(json, to.values), to.values)];
   if (isArray(json) && from === "enumList" && json.length === 1) return [json[0] ?? null];
   const text = textOf(json);
   if (to.type === "string" || to.type === "text") return [text];
@@ -42,8 +43,20 @@ function candidates(json: Json, from: ColumnType, to: Pick<Column, "type" | "val
   return read === undefined ? [json] : [json, read];
 }
 
+/** Their values are texts, or lists of texts. */
+const TEXTS: readonly ColumnType[] = ["string", "text", "enum", "enumList"];
+
 function isNumber(type: ColumnType): boolean {
   return COLUMN_TYPES[type].numeric;
+}
+
+/** A text is a member, or the list that several members become as text. */
+function membersIn(json: Json, values: readonly string[]): readonly Json[] {
+  if (isArray(json)) return json;
+  const text = textOf(json);
+  if (values.includes(text) || !text.trimStart().startsWith("[")) return [text];
+  const read = readJson(text);
+  return read.kind === "json" && isArray(read.json) ? read.json : [text];
 }
 
 /** Null when there are members and none is kept: an empty list would read like an answer. */
@@ -66,7 +79,10 @@ function textOf(json: Json): string {
 }
 
 function isExact(json: Json, given: Json, back: Json, from: ColumnType, to: ColumnType): boolean {
-  if (to === "enumList") return isArray(back) && back.length === (isArray(json) ? json.length : 1);
+  if (to === "enumList" && isArray(json)) return isArray(back) && back.length === json.length;
+  // Back in the JSON column it would be a text.
+  if (from === "json" && typeof json !== "string" && TEXTS.includes(to)) return false;
+  if (to === "enumList") return textOf(alone(back) ?? null) === textOf(json);
   if (from === "datetime" && to === "date") return json === `${String(back)}T00:00:00.000Z`;
   const [text, written] = [alone(json), textOf(back)];
   // A decimal is kept as it is written: `1.10` is not `1.1`.

@@ -583,6 +583,46 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual(["01067", "7"]);
   });
 
+  it("JSON that becomes text, and that undo has as it was", async () => {
+    const values = [["sale", "eco"], "x", { n: 1 }];
+    const made = await table(
+      { columns: [{ name: "a", type: "json" }] },
+      values.map((a) => ({ a })),
+    );
+    const columns = columnsWith(made, "a", { type: "string" });
+    const why = 'have a value that does not fit (2 change: ["sale","eco"] → "[\\"sale\\",\\"eco\\"]")';
+    expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 2, why }]);
+    await patchConfirmed(admin, made.id, { columns });
+    expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+    const { body } = await admin.get(`/${made.name}`, { fields: "a" });
+    expect(body.data.map(({ a }: Row) => a)).toEqual(expect.arrayContaining(values));
+  });
+
+  it("a list of enums needs no confirmation to become text and a list again, as it was", async () => {
+    const type = { type: "enumList", options: { values: ["eco", "sale"] } };
+    const lists = [["sale", "eco"], ["eco"], []];
+    const made = await table(
+      { columns: [{ name: "a", ...type }] },
+      lists.map((a) => ({ a })),
+    );
+    await apply(made.id, { columns: columnsWith(made, "a", { type: "string", options: null }) });
+    await apply(made.id, { columns: columnsWith(made, "a", type) });
+    const { body } = await admin.get(`/${made.name}`, { fields: "a", sort: "createdAt" });
+    expect(body.data.map(({ a }: Row) => a)).toEqual(lists);
+  });
+
+  it("text that is no member leaves no list of enums, and undo has it as it was", async () => {
+    const made = await table(TEXT, texts("new,sale", "eco"));
+    const columns = columnsWith(made, "a", { type: "enumList", options: { values: ["eco"] } });
+    const why = "have a value that does not fit (1 becomes null)";
+    expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 1, why }]);
+    await patchConfirmed(admin, made.id, { columns });
+    const { body } = await admin.get(`/${made.name}`, { fields: "a", filter: { a: null } });
+    expect(body.data).toEqual([{ a: null }]);
+    expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["eco", "new,sale"]);
+  });
+
   it("a type change that loses nothing needs no confirmation", async () => {
     const made = await table({ columns: [{ name: "a", type: "int", unique: true }] }, [{ a: 1 }, { a: 22 }]);
     await apply(made.id, { columns: columnsWith(made, "a", { type: "string" }) });
