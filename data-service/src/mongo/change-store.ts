@@ -1,6 +1,6 @@
 // What was changed in tables, and what was there before: `_changes`, from the beginning of a change until the values that it
 // removed are deleted.
-import { type Collection, type Db, ObjectId } from "mongodb";
+import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 
 /** A change of tables. */
@@ -63,6 +63,8 @@ export interface ChangeStore {
   lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
   /** All changes of a table since `since` that can be undone, the last one first. */
   undoable(table: string, since: Date): Promise<TableChange[]>;
+  /** Ids of the tables that were deleted since `since` under this name and can come back, the last one first. */
+  deletedAs(name: string, since: Date): Promise<string[]>;
   /** Notes that nothing of a change can be undone any more; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
   /** Fields in which a member's values were before changes that have not been swept yet. */
@@ -89,8 +91,8 @@ export function makeChangeStore(db: Db): ChangeStore {
     id: _id.toHexString(),
     ...change,
   });
-  const undoable = (table: string, since: Date) =>
-    changes.find({ table, undoable: true, state: "done", at: { $gt: since } }).sort(LAST_FIRST);
+  const undoableOf = (which: Filter<ChangeDocument>, since: Date) =>
+    changes.find({ ...which, undoable: true, state: "done", at: { $gt: since } }).sort(LAST_FIRST);
   return {
     async begin({ id, ...change }) {
       await changes.insertOne({ ...byId(id), ...change, state: "preparing" });
@@ -108,11 +110,18 @@ export function makeChangeStore(db: Db): ChangeStore {
       await changes.deleteOne(byId(id));
     },
     async lastUndoable(table, since) {
-      const [last] = await undoable(table, since).limit(1).toArray();
+      const [last] = await undoableOf({ table }, since).limit(1).toArray();
       return last && toChange(last);
     },
     async undoable(table, since) {
-      return (await undoable(table, since).toArray()).map(toChange);
+      return (await undoableOf({ table }, since).toArray()).map(toChange);
+    },
+    async deletedAs(name, since) {
+      const deletions = { removed: { $ne: [] }, before: { $elemMatch: { name } } };
+      const found = await undoableOf(deletions, since).toArray();
+      return found.flatMap(({ before, removed }) =>
+        removed.filter((id) => before.some((each) => each.id === id && each.name === name)),
+      );
     },
     async pass(id) {
       await changes.updateOne(byId(id), { $set: { undoable: false } });

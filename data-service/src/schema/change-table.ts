@@ -12,6 +12,11 @@ import { type Planner, type Started, startChange } from "./run-change.js";
 /** How long what a change took away is kept for an undo: 30 days. */
 export const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
+/** Changes made since then can be undone. */
+export function keptSince({ clock }: Pick<ChangeDeps, "clock">): Date {
+  return new Date(clock.now().getTime() - KEPT_MS);
+}
+
 /**
  * Changes a table; the change is in use on every instance when `done` resolves.
  * @param confirmed `?confirm=` of the call
@@ -74,7 +79,7 @@ function otherVersion({ systemTablePrefix }: ChangeDeps, expected: Expected): Ap
 
 /** Undoes the last change of a table that took something away. @throws AppError 404, 409, 412 */
 export async function undoChange(deps: ChangeDeps, id: string, expected?: Expected): Promise<Started> {
-  const since = new Date(deps.clock.now().getTime() - KEPT_MS);
+  const since = keptSince(deps);
   for (;;) {
     const isAsExpected = expected === undefined || (await requireVersion(deps, id, expected));
     const change = await deps.changes.lastUndoable(id, since);

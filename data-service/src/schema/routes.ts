@@ -23,7 +23,7 @@ import { expectedVersions } from "../records/version.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import { within } from "../within.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { changeTable, deleteTable, undoChange } from "./change-table.js";
+import { changeTable, deleteTable, keptSince, undoChange } from "./change-table.js";
 import { deletesEnded, type SchemaDeps } from "./create-table.js";
 import { makeTable } from "./make-table.js";
 import type { Started } from "./run-change.js";
@@ -76,7 +76,8 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           const requestDeps = loggingFor(deps, request);
           const expected = expectedVersions(request.get("If-Match"));
           const { tables, confirmed } = await wish(deps, request, "delete", ["confirm"]);
-          const [id, asking] = [tableId(tables, request), askingFor(requestDeps, request)];
+          const id = await tableId(deps, tables, request);
+          const asking = askingFor(requestDeps, request);
           const started = await deleteTable(asking, id, confirmed, expected);
           const isDone = await inTime(started, requestDeps, id, began);
           respond(response, isDone ? 200 : 202);
@@ -118,7 +119,7 @@ async function answerChange(
 ): Promise<void> {
   const began = performance.now();
   const { table, tables, shape, confirmed } = await wish(deps, request, "update", own);
-  const id = tableId(tables, request);
+  const id = await tableId(deps, tables, request);
   const isDone = await inTime(await change(id, confirmed), deps, id, began);
   const status = isDone ? 200 : 202;
   const [changed] = await readEach(deps, shape, [parseId(table, id)]);
@@ -134,15 +135,23 @@ interface Tables {
 
 const LOOKS_LIKE_ID = /^[0-9a-f]{24}$/i;
 
-/** The id in the path, as definitions write it. @throws AppError 404; for a name, too, and then with the right id */
-function tableId({ all, own }: Tables, request: Request): string {
+/**
+ * The id in the path, as definitions write it.
+ * @throws AppError 404; for a name, too, and then with the right id, and those that nothing else shows any more
+ */
+async function tableId(deps: ChangeDeps, { all, own }: Tables, request: Request): Promise<string> {
   const text = String(request.params.id);
   if (LOOKS_LIKE_ID.test(text)) return idText(own, parseId(own, text));
   const named = all.get(text);
   if (named?.system)
     throw new AppError("NOT_FOUND", `"${text}" is a table of Portico itself; it stays as it is.`);
   const whose = named === undefined ? "" : ` That of "${text}" is ${named.id}.`;
-  throw new AppError("NOT_FOUND", `Tables are addressed by their id, not by their name.${whose}`);
+  const deleted = await deps.changes.deletedAs(text, keptSince(deps));
+  const former =
+    deleted.length === 0
+      ? ""
+      : ` Of deleted tables called "${text}" an undo brings back ${deleted.join(", ")}.`;
+  throw new AppError("NOT_FOUND", `Tables are addressed by their id, not by their name.${whose}${former}`);
 }
 
 /**

@@ -1,7 +1,7 @@
 // Contract 6: POST /svc_table/{id}/undo undoes the last change that took something away.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
-import { type Api, asAdmin } from "../../support/api.js";
+import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
 import { columnsWith, deleteConfirmed, patchConfirmed } from "./change.js";
@@ -677,6 +677,30 @@ describe("undo", () => {
     expect(
       (await admin.get(`/${people.name}/${ann.id}`, { fields: "things" })).body.data[0].things.length,
     ).toBe(1);
+  });
+
+  it("by the name of deleted tables says their ids, the last one first", async () => {
+    const name = "made_again";
+    const told = async () => {
+      const { status, body } = await undo(name);
+      expect(status).toBe(404);
+      return body.message.replace("Tables are addressed by their id, not by their name.", "");
+    };
+    const of = (...ids: string[]) =>
+      ` Of deleted tables called "${name}" an undo brings back ${ids.join(", ")}.`;
+    const first = await makeTable(admin, { name, ...TEXT });
+    expect((await admin.delete(`/svc_table/${first.id}`)).status).toBe(200);
+    expect(await told()).toBe(of(first.id));
+    const second = await makeTable(admin, { name: "otherwise", ...TEXT });
+    await admin.patch(`/svc_table/${second.id}`, { name });
+    expect(await told()).toBe(` That of "${name}" is ${second.id}.${of(first.id)}`);
+    await make(admin, name, { a: "x" });
+    await deleteConfirmed(admin, second.id);
+    expect(await told()).toBe(of(second.id, first.id));
+    await undone(first.id);
+    expect(await told()).toBe(` That of "${name}" is ${first.id}.${of(second.id)}`);
+    const visitor = await apiOf(`${stack.appUrl}/api`).post(`/svc_table/${name}/undo`);
+    expect([visitor.status, JSON.stringify(visitor.body).includes(second.id)]).toEqual([401, false]);
   });
 
   it("of a deleted table whose name was taken since is 409, and works once the name is free", async () => {
