@@ -120,7 +120,7 @@ function takesAll(fields: FieldScope | undefined): boolean {
 function selectColumns(fields: FieldScope | undefined, scope: Scope, path: Path): Column[] {
   const { view, table } = scope;
   for (const name of fields?.excluded ?? []) checkName(name, scope, path);
-  for (const name of fields?.names ?? []) checkName(name, scope, path);
+  for (const name of fields?.names ?? []) if (!isToldAnyway(name, scope)) checkName(name, scope, path);
   const named = [...table.columns.values()].filter(
     (column) => fields?.names.has(column.name) && view.column(table, column.name, "show") !== undefined,
   );
@@ -141,6 +141,11 @@ function withIdInside(columns: readonly Column[], { depth, table }: Scope): Colu
 function checkName(name: string, { view, table }: Scope, path: Path): void {
   if (view.column(table, name, "show") ?? view.relation(table, name, "show")) return;
   throw unknownField(path, name, table.name, view.names(table, "show"));
+}
+
+/** A write answers with the id whoever may read nothing, so that may be named. */
+function isToldAnyway(name: string, { view, table, depth }: Scope): boolean {
+  return depth === 0 && name === table.idColumn.name && !view.mayRead(table);
 }
 
 /** Only counts that were named, even in an "all but" scope: `*` never includes a count. */

@@ -336,6 +336,22 @@ describe("rules for creating", () => {
     expect([refused.status, refused.body.message]).toEqual([400, ["salary: unknown field"]]);
   });
 
+  it("answer the id to who may read nothing, also where it is asked for, and tell of no other field", async () => {
+    await rule({ action: "create" });
+    for (const query of [{}, { fields: "id" }]) {
+      const { status, body } = await ann.post("/notes", { title: "new" }, query);
+      expect([status, body.data]).toEqual([201, [{ id: expect.any(Number) }]]);
+    }
+    for (const name of ["title", "nothing"])
+      expect(refusal(await ann.post("/notes", { title: "new" }, { fields: `id,${name}` }))).toEqual([
+        ...[400, `fields: unknown field "${name}" on "notes"`],
+      ]);
+    expect(refusal(await ann.post("/notes", { title: "new" }, { fields: "id,owner.id" }))).toEqual([
+      ...[400, 'fields: unknown field "owner" on "notes"'],
+    ]);
+    expect((await ann.get("/notes", { fields: "id" })).status).toBe(403);
+  });
+
   it("call a field that may be read and not be written by its name", async () => {
     await rule({ table: "teams" });
     await rule({ fields: "*,-salary" });
@@ -557,6 +573,12 @@ describe("a relation to a table without a rule", () => {
 });
 
 describe("rules for changing", () => {
+  it("answer the id to who may read nothing, also where it is asked for", async () => {
+    await rule({ action: "update" });
+    const changed = await ann.patch(`/notes/${notes[0].id}`, { title: "new" }, { fields: "id" });
+    expect([changed.status, changed.body.data]).toEqual([200, [{ id: notes[0].id }]]);
+  });
+
   it("limit rows: what is not seen is 404, what is seen 403", async () => {
     await rule({ action: "update", filter: { owner: "$user.id" } });
     expect((await ann.patch(`/notes/${notes[0].id}`, { title: "mine" })).status).toBe(200);
