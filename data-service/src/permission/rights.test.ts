@@ -35,6 +35,9 @@ const systemTable = (name: string): Table => {
   if (found === undefined) throw new Error(name);
   return found;
 };
+const VARIABLES =
+  "there are $user.id, $user.email, $user.name, $user.isActive, $user.isRootAdmin, $user.createdAt, $user.updatedAt, " +
+  "$role.id, $now";
 const NOW = new Date("2026-05-06T07:08:09.010Z");
 const tables = { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" };
 
@@ -515,9 +518,7 @@ describe("a rule that is saved", () => {
     ],
     [
       { filter: { title: "$user.nme" } },
-      [
-        'filter.title: unknown variable "$user.nme"; there are $user.id, $user.<column>, $role.id and $now; did you mean "$user.name"?',
-      ],
+      [`filter.title: unknown variable "$user.nme"; ${VARIABLES}; did you mean "$user.name"?`],
     ],
     [
       { filter: { pages: "$user.name" } },
@@ -602,7 +603,7 @@ describe("a rule that is saved", () => {
   ])(
     "is refused where %s stands for a text: nobody writes such a text, and being unequal to it would open all",
     (text, meant) => {
-      const unknown = `unknown variable "${text}"; there are $user.id, $user.<column>, $role.id and $now`;
+      const unknown = `unknown variable "${text}"; ${VARIABLES}`;
       const problem = meant === undefined ? unknown : `${unknown}; did you mean "${meant}"?`;
       const condition = { title: { _neq: text } };
       for (const [parts, place] of [

@@ -69,8 +69,8 @@ export function variablesFrom({ roleId, now, own, areSamples }: Source, users: T
     about(name) {
       const type = OTHERS.get(name) ?? userColumn(users, name)?.type;
       if (type !== undefined) return `${name} has the type ${type}`;
-      const known = "there are $user.id, $user.<column>, $role.id and $now";
-      return `unknown variable "${name.slice(0, 64)}"; ${known}${suggestion(name, namesOf(users))}`;
+      const known = namesOf(users);
+      return `unknown variable "${name.slice(0, 64)}"; there are ${known.join(", ")}${suggestion(name, known)}`;
     },
   };
 }

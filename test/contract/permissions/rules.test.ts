@@ -946,7 +946,8 @@ describe("a rule that makes no sense", () => {
     expect([status, body.message]).toEqual([
       400,
       [
-        'filter.title._neq: unknown variable "$usr.name"; there are $user.id, $user.<column>, $role.id and $now; did you mean "$user.name"?',
+        'filter.title._neq: unknown variable "$usr.name"; there are $user.id, $user.email, $user.name, $user.isActive, ' +
+          '$user.isRootAdmin, $user.createdAt, $user.updatedAt, $role.id, $now; did you mean "$user.name"?',
       ],
     ]);
     await rule({ filter: { title: { _neq: "$5" } } });
