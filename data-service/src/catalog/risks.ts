@@ -215,7 +215,11 @@ export function relationRisks(
  * The list may be in a body or in a schema file.
  */
 function goesWith(kind: Kind, change: Transition, gone: Member): Risk {
-  const isReplaced = membersOf(change.after, kind).some(({ name }) => name === gone.name);
+  const known = new Set(membersOf(change.before, kind).map(({ id }) => id));
+  // One that was there before has only taken over the name.
+  const isReplaced = membersOf(change.after, kind).some(
+    ({ id, name }) => name === gone.name && !known.has(id),
+  );
   const newName = newNameOf(kind, change, gone);
   const id = `its id ("${gone.id}")`;
   const remedy = isReplaced

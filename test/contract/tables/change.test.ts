@@ -456,6 +456,15 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
+  it("leaving a column out whose name another takes: the message says nothing of a new one", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "b", type: "string" }] }, [{ b: "x" }]);
+    const [a, b] = made.columns;
+    const { body } = await patch(made.id, { columns: [{ id: a.id, name: "b" }] });
+    expect(body.message).toEqual([
+      `columns.b: 1 of the records have a value in it, and it would be removed: "columns" is the full set; list it there with its id ("${b.id}") to keep it`,
+    ]);
+  });
+
   it("leaving a column or relation out: the message says that the lists are full sets, and by what to keep it", async () => {
     const up = { name: "up", type: "many-to-one", table: `t${count + 1}` };
     const made = await table({ ...TEXT, relations: [up] }, texts("x"));
