@@ -472,6 +472,22 @@ describe("a stream of changes", () => {
     expect(short(source)).toEqual([]);
   }, 20_000);
 
+  it.each<[string, object]>([
+    ["fields", { fields: "title" }],
+    ["filter", { filter: { title: "x" } }],
+  ])(
+    "is ended by another name for a column in its `%s`",
+    async (name, query) => {
+      const title = [{ name: "title", type: "string" }];
+      const table = await define({ name: `renames_${name}`, changes: true, columns: title });
+      const source = await follow(`/renames_${name}/changes`, { query });
+      const [{ columns }] = (await admin.get(`/svc_table/${table}`)).body.data;
+      await admin.patch(`/svc_table/${table}`, { columns: [{ id: columns[0].id, name: "heading" }] });
+      expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "refused" });
+    },
+    20_000,
+  );
+
   it("refuses what a list would refuse, and other methods", async () => {
     const ask = async (query: Record<string, unknown>) => (await admin.get("/notes/changes", query)).status;
     expect(await ask({ filter: { nme: 1 } })).toBe(400);
