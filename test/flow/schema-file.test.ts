@@ -361,7 +361,11 @@ describe("npm run schema", () => {
     const { code, output } = await command("diff", file);
     expect([code, output.split("\n").toSorted()]).toEqual([
       1,
-      ["", 'writers: column.change columns.name (renamed to "called")', "writers: table.set name"],
+      [
+        "",
+        'writers: column.change columns.name (renamed to "called")',
+        'writers: table.set name "authors" -> "writers"',
+      ],
     ]);
     expect((await command("apply", file)).code).toBe(0);
     expect((await admin.get("/writers", { fields: "called" })).body.data).toEqual([{ called: "Ann" }]);
@@ -771,7 +775,10 @@ describe("roles and rules of a schema file", () => {
     await command("pull", file);
     const pulled = await readFile(file, "utf8");
     await writeFile(file, pulled.replaceAll('"books"', '"titles"'));
-    expect(await command("diff", file)).toMatchObject({ code: 1, output: "titles: table.set name\n" });
+    expect(await command("diff", file)).toMatchObject({
+      code: 1,
+      output: 'titles: table.set name "books" -> "titles"\n',
+    });
     expect((await command("apply", file)).code).toBe(0);
     expect((await access(admin)).rules).toMatchObject([{ id: before[0].id, table: "titles" }]);
   }, 60_000);

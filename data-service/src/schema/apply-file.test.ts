@@ -284,6 +284,26 @@ describe("a schema file that says where data lies", () => {
   });
 });
 
+it("a difference says which type a column has, and which it gets", async () => {
+  const deps = makeInstance(database);
+  const a = { name: "a", type: "string" };
+  await applyFile(deps, fileOf({ name: "things", columns: [a, { name: "b", type: "int" }] }));
+  const [stored] = await deps.catalogStore.load();
+  const [, b] = stored?.columns ?? [];
+  const columns = [
+    { ...a, type: "text" },
+    { id: b?.id, name: "c", type: "bigint" },
+  ];
+  expect(await compareFile(deps, fileOf({ name: "things", columns }))).toMatchObject([
+    {
+      changes: [
+        "column.change columns.a string -> text",
+        'column.change columns.b int -> bigint (renamed to "c")',
+      ],
+    },
+  ]);
+});
+
 describe("documents that share a one-to-one link", () => {
   const houses = { name: "houses" };
   const cats = { name: "cats", storage: { collection: "cats" } };
@@ -331,7 +351,7 @@ describe("a schema file that renames tables by their ids", () => {
     const orders = { id: before.get("orders"), name: "orders", relations: leading("persons") };
     const persons = { ...people, id: before.get("people"), name: "persons", description: "those who order" };
     const file = fileOf(orders, persons);
-    const changes = ["table.set name", "table.set description"];
+    const changes = ['table.set name "people" -> "persons"', "table.set description"];
     const expected = [{ name: "persons", changes, problems: [], confirmable: false, looksRenamed: false }];
     expect(await compareFile(deps, file)).toEqual(expected);
     expect(await applyFile(deps, file)).toEqual(expected);

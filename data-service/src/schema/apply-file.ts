@@ -68,7 +68,7 @@ export async function compareTables(deps: ChangeDeps, tables: readonly FileTable
   const fresh = await Promise.all(
     tables.filter(isMissing).map((table) => withOwnCollection(deps, catalog, stubOf(table))),
   );
-  const isOld = new Set(stored.map(({ id, name }) => `${id} ${name}`));
+  const formerNames = new Map(stored.map(({ id, name }) => [id, name]));
   let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
   const before = buildCatalog(0, stored, deps.systemTables);
   const moves = [{ before, after: catalog }];
@@ -77,8 +77,9 @@ export async function compareTables(deps: ChangeDeps, tables: readonly FileTable
   const compare = async (table: FileTable): Promise<boolean> => {
     const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
-    const isNew = fresh.some(({ id }) => id === existing.id);
-    const first = isNew ? [CREATED] : isOld.has(`${existing.id} ${existing.name}`) ? [] : [RENAMED];
+    const former = formerNames.get(existing.id);
+    const first =
+      former === undefined ? [CREATED] : former === existing.name ? [] : [renameText(former, existing.name)];
     const asked = withRules(deps, rules);
     const { plan, ...difference } = await differenceOf(asked, definitions, existing, table, first);
     found.set(table, difference);
@@ -131,11 +132,16 @@ function withRules(deps: ChangeDeps, rules: readonly Rule[]): ChangeDeps {
 }
 
 const CREATED = "create";
-/** Written like the step of a plan. */
-const RENAMED = "table.set name";
 
-/** A table by its id, and the name it gets. */
-type Rename = Pick<TableDefinition, "id" | "name">;
+/** Written like the step of a plan. */
+function renameText(from: string, to: string): string {
+  return stepText({ what: "table.set", where: "name", from, to });
+}
+
+/** A table by its id, the name it has, and the one it gets. */
+interface Rename extends Pick<TableDefinition, "id" | "name"> {
+  readonly from: string;
+}
 
 /**
  * Tables of the file that get another name, in an order in which each name is free by then. They come first, because other
@@ -148,7 +154,7 @@ function renamesIn(tables: readonly FileTable[], stored: readonly TableDefinitio
     const existing = matchTable(table, tables, stored);
     return existing === undefined || existing.name === table.name
       ? []
-      : [{ id: existing.id, name: table.name }];
+      : [{ id: existing.id, name: table.name, from: existing.name }];
   });
   const renames: Rename[] = [];
   for (;;) {
@@ -210,12 +216,17 @@ async function differenceOf(
   }
 }
 
-function stepText({ what, where, from, to }: Step): string {
+function stepText({ what, where, from, to }: Omit<Step, "risks">): string {
+  if (where === "name") return `${what} ${where} ${JSON.stringify(from)} -> ${JSON.stringify(to)}`;
   const [former, later] = [from, to].map((member) =>
-    typeof member === "object" && member !== null && "name" in member ? member.name : undefined,
+    typeof member === "object" && member !== null && "name" in member && "type" in member
+      ? member
+      : undefined,
   );
-  const isRenamed = former !== undefined && later !== undefined && former !== later;
-  return `${what} ${where}${isRenamed ? ` (renamed to "${later}")` : ""}`;
+  if (former === undefined || later === undefined) return `${what} ${where}`;
+  const retyped = former.type === later.type ? "" : ` ${former.type} -> ${later.type}`;
+  const renamed = former.name === later.name ? "" : ` (renamed to "${later.name}")`;
+  return `${what} ${where}${retyped}${renamed}`;
 }
 
 async function refusalOf(deps: ChangeDeps, plan: ChangePlan): Promise<AppError | undefined> {
@@ -284,7 +295,7 @@ export async function makeTables(
   const done = new Map<string, string[]>(tables.map(({ name }) => [name, []]));
   const note = (name: string, steps: readonly string[]) => done.get(name)?.push(...steps);
   for (const each of renamesIn(tables, await deps.catalogStore.load()))
-    if (await rename(deps, each)) note(each.name, [RENAMED]);
+    if (await rename(deps, each)) note(each.name, [renameText(each.from, each.name)]);
   for (const table of tables) if (await ensureThere(deps, tables, table)) note(table.name, [CREATED]);
   for (const table of order) {
     const foreseen = differences.find(({ name }) => name === table.name)?.changes ?? [];
