@@ -1,7 +1,7 @@
 // Deletes that take records along, while these are linked, restored and taken back in the same moment: what nobody was
-// answered for stays as it was.
+// answered for stays as it was. And how many records a list says there are while deleted ones go for good.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Api } from "../../support/api.js";
+import { type Api, search } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
   afterWrites,
@@ -41,6 +41,7 @@ beforeAll(async () => {
   await table("books", [to("ref", "refs", "books", { required: false, onDelete: "RESTRICT" })]);
   await table("pages", [to("book", "books", "pages")]);
   await table("ports", [], kept);
+  await table("coats", [], kept);
   await table("ferries", [to("port", "ports", "ferries", { required: false })], kept);
   await table("farms", [], kept);
   for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
@@ -196,5 +197,30 @@ describe("a restoration that stops between two levels", () => {
     expect((await begun.answer).status).toBe(200);
     expect(await living()).toBe(4);
     expect(await held.db.collection("crates").countDocuments({ _deletion: { $exists: true } })).toBe(0);
+  });
+});
+
+describe("the number of all records of a list", () => {
+  const isCountOfDeleted = (command: string): boolean =>
+    isCommand("aggregate", "coats")(command) && command.includes("$ne");
+  const total = async (who: Api) => (await who.get("/coats", { meta: "totalCount" })).body.meta.totalCount;
+  const purge = (name: string) =>
+    api.send("DELETE", `/coats${search({ deleted: "only", permanent: "true", filter: { name } })}`);
+
+  beforeAll(async () => {
+    await named("coats", "stays");
+    for (const name of ["first", "second"]) await api.delete(`/coats/${await named("coats", name)}`);
+    // From the second look on, the number that the database keeps is known to be right.
+    for (let looks = 0; looks < 2; looks += 1) await total(slow);
+  });
+
+  it.each([
+    ["before the deleted ones are counted", "first", isCountOfDeleted],
+    ["after that", "second", nth(2, isCommand("count", "coats"))],
+  ])("leaves out those that go for good %s", async (_when, name, isNext) => {
+    const list = await stopAt(held.proxy, isNext, () => total(slow));
+    await purge(name);
+    list.goOn();
+    expect(await list.answer).toBe(1);
   });
 });

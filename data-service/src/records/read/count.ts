@@ -26,8 +26,8 @@ export async function countRows(
   const countAll = () => effort.ask((limits) => store.countAll(table, limits));
   if (countsAll(query, which)) return countAll();
   if (countsLiving(query, which)) {
-    const [all, deleted] = await Promise.all([countAll(), count(deletedCount(table))]);
-    return all - deleted;
+    const living = await livingBetween(countAll, () => count(deletedCount(table)));
+    return living ?? count(lowerCount(query, which));
   }
   return count(await countedBy(deps, query, which, effort));
 }
@@ -44,4 +44,21 @@ export async function countedBy(
   if (grouped === undefined) return joined;
   const rows = await effort.ask((limits) => store.read(query.root.table, grouped.probe(fewParents), limits));
   return rows.length > fewParents ? grouped.pipeline : joined;
+}
+
+/**
+ * All records less the deleted ones. Numbers that are read one after the other are of one moment where the first is still
+ * the same after the second.
+ * @returns undefined where both have changed meanwhile
+ */
+async function livingBetween(
+  countAll: () => Promise<number>,
+  countDeleted: () => Promise<number>,
+): Promise<number | undefined> {
+  const before = await countAll();
+  const deleted = await countDeleted();
+  const all = await countAll();
+  const isOfOneMoment = all === before || deleted === (await countDeleted());
+  // The server counts all before a write is committed, and the deleted ones after it.
+  return isOfOneMoment && deleted <= all ? all - deleted : undefined;
 }
