@@ -1,5 +1,5 @@
 // What a list that is read slowly shows of records that are changed before it comes to them: never what its caller may not
-// see.
+// see, nor what is not kept any more.
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
@@ -7,6 +7,7 @@ import { mostInSocket } from "../../support/process-facts.js";
 import { readSlowly, type SlowReader } from "../../support/slow-reader.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable } from "../records/make.js";
+import { tableNamed } from "../tables/change.js";
 
 const MEBIBYTE = 1024 * 1024;
 const TEXT_BYTES = 100_000;
@@ -126,4 +127,19 @@ it("a column that a rule shows in some rows is never shown as it was when the ru
   // What stays as it is shows what it may, whether it was changed before or never.
   expect(text).toContain("thank you");
   expect(text).toContain("as it was made");
+});
+
+it("a list breaks off at its end when a number of related records that it shows is not kept any more by then", async () => {
+  const headers = await userWith("editor", [{}]);
+  const { id, relations } = await tableNamed(admin, "comments");
+  const count = async (counted: boolean): Promise<void> => {
+    const body = { relations: [{ id: relations[0].id, counted }] };
+    expect((await admin.patch(`/svc_table/${id}`, body)).status).toBe(200);
+  };
+  await count(true);
+  const list = lastOf("fields=title,text,_count(comments)", headers, async () => {
+    await count(false);
+    await make(admin, "comments", { post: idOf("left") });
+  });
+  await expect(list).rejects.toThrow("aborted");
 });

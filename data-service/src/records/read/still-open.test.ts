@@ -16,18 +16,21 @@ interface Changed {
   readonly relation?: Partial<RelationDefinition>;
   readonly field?: string;
   readonly target?: string;
+  /** Of tables and members whose records are still worked through. */
+  readonly building?: readonly string[];
   /** Of the people. */
   readonly name?: Partial<ColumnDefinition>;
   /** Of the towns that people are from. */
   readonly townName?: Partial<ColumnDefinition>;
 }
 
-/** Books with a title and an author, who is from a town, and one thing about them changed. */
+/** Books with a title and an author, who has a number of books and is from a town, and one thing about them changed. */
 function catalogWith({
   column = {},
   relation = {},
   field = "authorId",
   target = "people",
+  building = [],
   name = {},
   townName = {},
 }: Changed): Catalog {
@@ -40,8 +43,8 @@ function catalogWith({
     });
   const people = tableNamed("people", name, [bareRelation("town", "towns", { id: "r2" })]);
   const title = bareColumn("title", { id: "c1", ...column });
-  const author = bareRelation("author", target, { id: "r1", ...relation });
-  const storage = { collection: "books", fields: { c1: "title", r1: field } };
+  const author = bareRelation("author", target, { id: "r1", inverse: "books", counted: true, ...relation });
+  const storage = { collection: "books", fields: { c1: "title", r1: field }, building };
   const books = bareTable("books", { id: "id of books", columns: [title], relations: [author], storage });
   return buildCatalog(0, [people, tableNamed("others"), tableNamed("towns", townName), books], []);
 }
@@ -88,6 +91,10 @@ describe("an answer that lasts is still open", () => {
     expect(isStillOpen(shown("id"), catalogWith({ name: { encrypted: true } }))).toBe(true);
   });
 
+  it("when numbers of its records are not kept any more by those that they belong to", () => {
+    expect(isStillOpen(shown("title"), catalogWith({ relation: { counted: false } }))).toBe(true);
+  });
+
   it("when a column is hidden that only its filter speaks of", () => {
     expect(isStillOpen(shown("id", { filter: BY_ANN }), catalogWith({ name: { hidden: true } }))).toBe(true);
   });
@@ -112,6 +119,14 @@ describe("an answer that lasts is not open any more", () => {
   ])("when a table is stored otherwise through which %s", (_what, parameters) => {
     const changed = catalogWith({ name: { encrypted: true } });
     expect(isStillOpen(shown("id", parameters), changed)).toBe(false);
+  });
+
+  it.each<[string, Changed]>([
+    ["are not kept any more", { relation: { counted: false } }],
+    ["are being counted anew", { building: ["r1"] }],
+  ])("when the numbers of children that it reads %s", (_what, changed) => {
+    expect(isStillOpen(shown("_count(books)", {}, "people"), catalogWith(changed))).toBe(false);
+    expect(isStillOpen(shown("id", { filter: { author: { books: {} } } }), catalogWith(changed))).toBe(false);
   });
 
   it("when a table is stored otherwise that decides which records count by which it is sorted", () => {

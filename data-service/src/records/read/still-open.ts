@@ -70,7 +70,7 @@ function isStoredAlike(began: Table, now: Table): boolean {
   return placesOf(began).every((place) => present.has(place));
 }
 
-/** Where and how each member is stored. */
+/** Where and how each member is stored, and each number of children that a record keeps. */
 function placesOf({ columns, relations }: Table): string[] {
   const ofColumns = [...columns.values()].map(({ id, field, type, encrypted }) => [
     id,
@@ -79,5 +79,8 @@ function placesOf({ columns, relations }: Table): string[] {
     encrypted,
   ]);
   const ofRelations = [...relations.values()].map(({ id, link }) => [id, link.on, link.field, link.list]);
-  return [...ofColumns, ...ofRelations].map((place) => JSON.stringify(place));
+  const ofNumbers = [...relations.values()].flatMap(({ link, counter }) =>
+    link.on === "target" && counter?.ready === true ? [[counter.id, counter.column.field]] : [],
+  );
+  return [...ofColumns, ...ofRelations, ...ofNumbers].map((place) => JSON.stringify(place));
 }
