@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { isCut } from "../journal/entry.js";
 import type { HistoryEntry } from "../journal/history-entry.js";
 import type { JournalStore } from "../mongo/journal-store.js";
@@ -61,17 +62,16 @@ export async function history(
   if (record === undefined && total === 0) throw recordNotFound(table);
   const members = membersShown(table, shape.view, rights.isRoot ? undefined : record?.json);
   return {
-    entries: shown(table, deps.journalStore.historyOf(table.id, id, paging), members),
+    entries: shown(deps.journalStore.historyOf(table.id, id, paging), members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
   };
 }
 
 async function* shown(
-  table: Table,
   entries: AsyncIterable<HistoryEntry>,
   members: readonly Member[],
 ): AsyncGenerator<readonly Json[]> {
-  for await (const entry of entries) yield [toJson(table, entry, members)];
+  for await (const entry of entries) yield [toJson(entry, members)];
 }
 
 /** A column or relation of the answer, and how its stored value reads. */
@@ -107,10 +107,10 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   return [...columns, ...relations];
 }
 
-/** Where deleted records are kept, deleting and restoring are changes of the record. */
-function eventOf({ deletedAt }: Table, { kind, before, after }: HistoryEntry): string {
-  if (deletedAt === undefined || kind !== "updated") return kind;
-  const [was, is] = [before, after].map((image) => image?.[deletedAt.field] !== undefined);
+/** Where deleted records are kept, or were at the time, deleting and restoring are changes of the record. */
+function eventOf({ kind, before, after }: HistoryEntry): string {
+  if (kind !== "updated") return kind;
+  const [was, is] = [before, after].map((image) => image?.[DELETED_FIELD] !== undefined);
   if (was === is) return kind;
   return is === true ? "deleted" : "restored";
 }
@@ -124,7 +124,7 @@ function side(name: "from" | "to", image: HistoryEntry["before"], member: Member
   return { [name]: isNone ? member.none : member.toJson(asStored(stored)) };
 }
 
-function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): Json {
+function toJson(entry: HistoryEntry, members: readonly Member[]): Json {
   const { id, revision, by, at, before, after } = entry;
   const touched = members.filter(
     ({ field }) => before?.[field] !== undefined || after?.[field] !== undefined,
@@ -135,7 +135,7 @@ function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): 
   ]);
   return {
     id: id.toHexString(),
-    event: eventOf(table, entry),
+    event: eventOf(entry),
     revision,
     at: at.toISOString(),
     by,

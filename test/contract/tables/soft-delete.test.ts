@@ -67,6 +67,16 @@ describe("softDelete", () => {
     expect((await admin.post(`/emptied/${kept}/restore`)).status).toBe(404);
   });
 
+  it("leaves the history of a record that was restored as it is when it is switched off", async () => {
+    const table = await makeBooks("told", { softDelete: true, history: true });
+    const { id } = await make(admin, "told", { title: "one" });
+    await admin.delete(`/told/${id}`);
+    await admin.post(`/told/${id}/restore`);
+    expect((await change(table, { softDelete: false })).status).toBe(200);
+    const { data } = (await admin.get(`/told/${id}/history`)).body;
+    expect(data.map(({ event }: Row) => event)).toEqual(["restored", "deleted", "created"]);
+  });
+
   it("keeps a link to a living record where a list becomes a single one, and asks before it loses any other", async () => {
     await makeBooks("kept", { softDelete: true });
     const reading = { name: "reading", type: "many-to-many", table: "kept" };
