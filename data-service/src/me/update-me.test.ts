@@ -19,6 +19,7 @@ describe("a change of the password", () => {
     const deps = {
       users: { findById: async () => undefined },
       sessions: { addEpoch: async () => {} },
+      sessionCache: { find: async () => undefined, forgetSession: () => {} },
       hasher: { verify: async () => true },
       throttle: openThrottle,
       audit: memoryAudit().audit,

@@ -7,6 +7,8 @@ import type { ClientFacts } from "../auth/issue-session.js";
 import type { LogInUser } from "../auth/log-in.js";
 import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
+import { FIRST_EPOCH } from "../auth/session.js";
+import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { Throttle } from "../auth/throttle.js";
 import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
@@ -30,6 +32,7 @@ export interface UpdateMeDeps {
     findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
   };
   readonly sessions: { addEpoch(sessionId: string, epoch: string): Promise<void> };
+  readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
   readonly hasher: Pick<PasswordHasher, "verify">;
   readonly throttle: Pick<Throttle, "admitSignIn">;
   readonly audit: AuditLog;
@@ -100,7 +103,10 @@ async function changeOwn(deps: ActingDeps, { refusal, ...change }: OwnWrite) {
 }
 
 function passwordMoved(): AppError {
-  return new AppError("CONFLICT", "The password was changed by another request meanwhile.");
+  return new AppError(
+    "CONFLICT",
+    "The password was changed, or the account deactivated, by another request meanwhile.",
+  );
 }
 
 /**
@@ -182,7 +188,8 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
 /**
  * Checks the current password, if one is given, as a sign-in is checked, throttling included: a stolen session must not
  * become a place for guessing it.
- * @returns what the change relies on: that the stored hash is still the one that was checked
+ * @returns what the change relies on: that the stored hash is still the one that was checked, and that no sessions have
+ * been ended since, this one among them
  */
 export async function provePassword(
   deps: UpdateMeDeps,
@@ -195,7 +202,7 @@ export async function provePassword(
     throw new AppError("FORBIDDEN", "An API token can't change the password; sign in instead.");
   }
   const user = await deps.users.findById(userId);
-  if (user === undefined) throw endedMeanwhile();
+  if (!user?.isActive) throw endedMeanwhile();
   const hash = user.passwordHash;
   if (hash === null) throw nothingToProve();
   const attempt = await deps.throttle.admitSignIn(user.email, client.address);
@@ -210,11 +217,16 @@ export async function provePassword(
     throw new AppError("INVALID_CREDENTIALS", "currentPassword: is wrong.");
   }
   await attempt.succeeded();
+  // One that has ended since the request began must not join the next epoch: that would bring it back.
+  if ((await findAnew(deps.sessionCache, by.id, userId)) === undefined) throw endedMeanwhile();
   const epoch = newSessionEpoch();
   // Before the change, so that this session stays alive at every moment; by itself it changes nothing.
   await deps.sessions.addEpoch(by.id, epoch.sessionEpoch);
   return {
-    condition: { [requireField(table, "password")]: { $eq: hash } },
+    condition: {
+      [requireField(table, "password")]: { $eq: hash },
+      sessionEpoch: { $eq: user.epoch === FIRST_EPOCH ? null : user.epoch },
+    },
     fields: epoch,
   };
 }

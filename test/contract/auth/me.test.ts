@@ -1,7 +1,9 @@
 // Contract 3.2: PATCH /me, the user's sessions, and what ends them.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { sendBody } from "../../support/multipart.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import { make, type Row } from "../records/make.js";
@@ -196,6 +198,48 @@ describe("PATCH /me with a password", () => {
     const answers = await Promise.all(wishes.map((wish) => bearer(accessToken).patch("/me", wish)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await me(accessToken)).toBe(200);
+  });
+
+  it("brings no session back that a deactivation ended while the body was on its way (B6)", async () => {
+    const { accessToken, refreshToken } = await logIn();
+    const body = Buffer.from(JSON.stringify(change(ann.password)));
+    async function* slowly(): AsyncGenerator<Buffer> {
+      yield body.subarray(0, 10);
+      await delay(200);
+      await admin.patch(`/svc_user/${ann.id}`, { isActive: false });
+      await admin.patch(`/svc_user/${ann.id}`, { isActive: true });
+      yield body.subarray(10);
+    }
+    const headers = { Authorization: `Bearer ${accessToken}`, "Content-Type": "application/json" };
+    const { status } = await sendBody("PATCH", `${stack.dataUrl}/me`, headers, slowly());
+    expect([status, await me(accessToken), await refresh(refreshToken)]).toEqual([401, 401, 401]);
+    expect((await logIn()).statusCode).toBe(200);
+  });
+
+  it("brings no session back that a deactivation ended after the present one was checked (B6)", async () => {
+    const { accessToken, refreshToken } = await logIn();
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const users = client.db().collection("svc_user");
+    const which = { _id: ObjectId.createFromHexString(ann.id) };
+    // The change waits where it is to be written.
+    const mark = { _leaving_for: { [new ObjectId().toHexString()]: true } };
+    await users.updateOne(which, { $set: mark });
+    const changed = bearer(accessToken).patch("/me", change(ann.password));
+    await until(
+      () => client.db().collection("_sessions").findOne({ userId: which._id }),
+      (session) => session?.epochs.length === 2,
+      10_000,
+    );
+    await users.updateOne(which, {
+      $set: { isActive: false, sessionEpoch: "next" },
+      $unset: { _leaving_for: 1 },
+    });
+    await client.close();
+    const { status, body } = await changed;
+    expect([status, body.error.code]).toEqual([409, "CONFLICT"]);
+    await admin.patch(`/svc_user/${ann.id}`, { isActive: true });
+    expect([await me(accessToken), await refresh(refreshToken)]).toEqual([401, 401]);
+    expect((await logIn()).statusCode).toBe(200);
   });
 });
 
