@@ -198,7 +198,8 @@ export class Play {
   /** Moves every rotation into the past. */
   async #endGrace(): Promise<void> {
     const rotatedAt = { $subtract: ["$rotatedAt", GRACE_MS + 1] };
-    await this.#system.database.collection("_sessions").updateMany({}, [{ $set: { rotatedAt } }]);
+    const back = [{ $set: { rotatedAt } }, { $unset: "supersededAt" }];
+    await this.#system.database.collection("_sessions").updateMany({}, back);
   }
 
   #compareAnswer(answer: Answer, operation: Operation, expected: Expected | undefined): void {

@@ -16,6 +16,18 @@ const TABLE: [string, Parameters<typeof decideRotation>[0], number, Rotation][] 
   ["the previous token at the window's last moment", { ...alive, rotatedAt: ago(GRACE_MS) }, 4, "repeat"],
   ["the previous token a moment later", { ...alive, rotatedAt: ago(GRACE_MS + 1) }, 4, "revoke"],
   [
+    "the previous token at the last moment after a rotation that was written late",
+    { ...alive, supersededAt: ago(GRACE_MS) },
+    4,
+    "repeat",
+  ],
+  [
+    "the previous token where the database's clock is behind",
+    { ...justRotated, supersededAt: ago(GRACE_MS + 1) },
+    4,
+    "repeat",
+  ],
+  [
     "the previous token when another instance's clock is ahead",
     { ...alive, rotatedAt: ago(-500) },
     4,

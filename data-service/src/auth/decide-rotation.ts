@@ -15,7 +15,7 @@ export const GRACE_MS = 30_000;
 export type Rotation = "rotate" | "repeat" | "revoke" | "refuse";
 
 export function decideRotation(
-  session: Pick<Session, "generation" | "rotatedAt" | "expiresAt"> | undefined,
+  session: Pick<Session, "generation" | "rotatedAt" | "supersededAt" | "expiresAt"> | undefined,
   presented: number,
   now: Date,
 ): Rotation {
@@ -24,6 +24,7 @@ export function decideRotation(
   // A genuine token from the future: the database was restored from a backup. Nobody has done anything wrong.
   if (behind < 0) return "refuse";
   if (behind === 0) return "rotate";
-  const inGrace = now.getTime() - session.rotatedAt.getTime() <= GRACE_MS;
+  const superseded = Math.max(session.rotatedAt.getTime(), session.supersededAt?.getTime() ?? 0);
+  const inGrace = now.getTime() - superseded <= GRACE_MS;
   return behind === 1 && inGrace ? "repeat" : "revoke";
 }

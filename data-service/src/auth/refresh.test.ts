@@ -76,13 +76,10 @@ const deps: RefreshDeps & LogOutDeps = {
       await beforeRotate();
       const session = stored.get(id);
       if (session?.generation !== generation) return undefined;
-      const rotated = { ...session, ...next, lastUsedAt: next.rotatedAt, generation: generation + 1 };
+      const times = { ...next, lastUsedAt: next.rotatedAt, supersededAt: new Date(time) };
+      const rotated = { ...session, ...times, generation: generation + 1 };
       stored.set(id, rotated);
       return rotated;
-    },
-    dateRotation: async ({ id, generation }, rotatedAt) => {
-      const session = stored.get(id);
-      if (session?.generation === generation) stored.set(id, { ...session, rotatedAt });
     },
     remove: async (id) => {
       const session = stored.get(id);

@@ -12,21 +12,19 @@ import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface RefreshDeps extends AcceptRefreshDeps {
   readonly sessions: AcceptRefreshDeps["sessions"] & {
-    /** One conditional write: undefined, with nothing changed, unless `generation` is still the stored one. */
+    /**
+     * One conditional write: undefined, with nothing changed, unless `generation` is still the stored one. The database
+     * itself notes when it was made (`supersededAt`).
+     */
     rotate(
       sessionId: string,
       generation: number,
       next: { readonly rotatedAt: Date; readonly expiresAt: Date },
     ): Promise<Session | undefined>;
-    /** Dates a rotation anew, unless the session has been rotated since. */
-    dateRotation(rotated: Pick<Session, "id" | "generation">, rotatedAt: Date): Promise<void>;
   };
   readonly throttle: Pick<Throttle, "admitRefresh">;
   readonly tokens: Tokens;
 }
-
-/** A rotation that takes longer costs those who come with the previous token some of their time. */
-const SLOW_MS = 2_000;
 
 /** Long enough for every token of ours; a longer text can't be one. */
 const TOKEN_MAX_CHARACTERS = 4096;
@@ -79,16 +77,7 @@ async function attempt(
     expiresAt: sessionExpiry(accepted.session, now),
   });
   if (rotated === undefined) await counted.withdraw();
-  else await dateSlow(deps, rotated);
   return rotated;
-}
-
-/** A command can come to the database long after it was sent, and the previous token is good for 30 seconds after that. */
-async function dateSlow({ sessions, clock }: RefreshDeps, rotated: Session): Promise<void> {
-  const now = clock.now();
-  if (now.getTime() - rotated.rotatedAt.getTime() <= SLOW_MS) return;
-  // It is moved on all the same: a refusal would say the opposite.
-  await sessions.dateRotation(rotated, now).catch(() => undefined);
 }
 
 /** A crowd is a race as well. */

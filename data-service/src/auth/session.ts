@@ -16,6 +16,11 @@ export interface Session {
   readonly generation: number;
   /** When the current generation was made. All times in its tokens derive from this. */
   readonly rotatedAt: Date;
+  /**
+   * When the previous generation was superseded, by the database's own clock: the command can come there long after it was
+   * sent. Missing before the first refresh, and in sessions that an earlier version has refreshed.
+   */
+  readonly supersededAt?: Date;
   readonly createdAt: Date;
   readonly lastUsedAt: Date;
   readonly expiresAt: Date;

@@ -52,7 +52,6 @@ beforeAll(async () => {
       return stored.get(id);
     },
     rotate: async () => undefined,
-    dateRotation: async () => undefined,
     async remove(id: string) {
       const session = stored.get(id);
       stored.delete(id);

@@ -78,16 +78,14 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
       return document === null ? undefined : toSession(document);
     },
     async rotate(sessionId, generation, { rotatedAt, expiresAt }) {
+      const moved = { generation: generation + 1, rotatedAt, lastUsedAt: rotatedAt, expiresAt };
       const document = await sessions.findOneAndUpdate(
         // The TTL monitor sweeps only about once a minute, so expiry is part of the condition.
         { _id: { $eq: sessionId }, generation, expiresAt: { $gt: rotatedAt } },
-        { $set: { generation: generation + 1, rotatedAt, lastUsedAt: rotatedAt, expiresAt } },
+        [{ $set: { ...moved, supersededAt: "$$NOW" } }],
         { returnDocument: "after", ...MOVES_ON },
       );
       return document === null ? undefined : toSession(document);
-    },
-    async dateRotation({ id, generation }, rotatedAt) {
-      await sessions.updateOne({ _id: { $eq: id }, generation }, { $set: { rotatedAt } }, MOVES_ON);
     },
     async remove(sessionId) {
       const document = await sessions.findOneAndDelete({ _id: { $eq: sessionId } });

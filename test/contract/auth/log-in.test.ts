@@ -332,7 +332,8 @@ describe("POST /auth/refresh-token", () => {
     const client = await MongoClient.connect(stack.mongodbUrl);
     const sid = JSON.parse(Buffer.from(second.accessToken.split(".")[1], "base64url").toString()).sid;
     const sessions = client.db().collection<{ _id: string }>("_sessions");
-    await sessions.updateOne({ _id: sid }, { $set: { rotatedAt: new Date(Date.now() - 31_000) } });
+    const rotatedAt = new Date(Date.now() - 31_000);
+    await sessions.updateOne({ _id: sid }, [{ $set: { rotatedAt } }, { $unset: "supersededAt" }]);
     await client.close();
     expect((await refresh(first.refreshToken)).status).toBe(401);
     expect((await refresh(second.refreshToken)).status).toBe(401);

@@ -60,7 +60,7 @@ const generation = async () => (await sessions().findOne({ _id: sessionId() }))?
 /** Lets time go by for the session, as far as its refresh tokens are concerned. */
 async function timePasses(): Promise<void> {
   const back = { $set: { rotatedAt: { $subtract: ["$rotatedAt", LONG_MS] } } };
-  await sessions().updateOne({ _id: sessionId() }, [back]);
+  await sessions().updateOne({ _id: sessionId() }, [back, { $unset: "supersededAt" }]);
 }
 
 const reuses = async () =>
