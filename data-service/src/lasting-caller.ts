@@ -4,20 +4,30 @@ import { endedMeanwhile } from "@portico/shared/bearer-token";
 import type { Requester } from "./principal.js";
 
 /** Changed roles and ended sessions take effect everywhere within 5 s (contract, section 3). */
+const KNOWN_FOR_MS = 5_000;
+/** How often a caller is looked at while a request lasts; what lies between a look and what rests on it has the remainder. */
 export const LOOK_AT_CALLER_MS = 3_500;
 
 export class LastingCaller {
   #principal: Requester;
+  /** When the request began, or the caller was looked at since. */
   #lookedAt = performance.now();
+  #readAt: number;
   readonly #present: () => Promise<Requester | undefined>;
 
   /**
    * @param principal as it was when the request began
    * @param present who it is now; undefined when the session or token has ended
+   * @param readAt when that was read, by `performance.now()`: for an earlier request, if it was remembered
    */
-  constructor(principal: Requester, present: () => Promise<Requester | undefined>) {
+  constructor(
+    principal: Requester,
+    present: () => Promise<Requester | undefined>,
+    readAt = performance.now(),
+  ) {
     this.#principal = principal;
     this.#present = present;
+    this.#readAt = readAt;
   }
 
   /** As of the last look. */
@@ -25,13 +35,25 @@ export class LastingCaller {
     return this.#principal;
   }
 
+  /** When that was read, by `performance.now()`. */
+  get readAt(): number {
+    return this.#readAt;
+  }
+
+  /** When the caller is to be looked at, by `performance.now()`: short requests end before that, so that they cost no look. */
+  dueAt(maxAgeMs = LOOK_AT_CALLER_MS): number {
+    return Math.min(this.#lookedAt + maxAgeMs, this.#readAt + KNOWN_FOR_MS);
+  }
+
   /** As of a few seconds ago at most. @throws AppError 401 when the session or token has ended */
   async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Requester> {
-    if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
+    const asked = performance.now();
+    if (asked < this.dueAt(maxAgeMs)) return this.#principal;
     const principal = await this.#present();
     if (principal === undefined) throw endedMeanwhile();
     this.#principal = principal;
-    this.#lookedAt = performance.now();
+    this.#lookedAt = asked;
+    this.#readAt = asked;
     return principal;
   }
 }

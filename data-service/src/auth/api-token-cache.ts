@@ -19,6 +19,8 @@ const ROOT_ELSEWHERE =
 export interface LiveApiToken {
   readonly token: ApiToken;
   readonly user: ActiveUser;
+  /** When both were read, by `performance.now()`. */
+  readonly readAt: number;
 }
 
 export interface ApiTokenCacheDeps {
@@ -74,6 +76,7 @@ async function load(
   { apiTokens, users, rootOrigin, clock, logger }: ApiTokenCacheDeps,
   hash: string,
 ): Promise<LiveApiToken | undefined> {
+  const readAt = performance.now();
   const token = await apiTokens.findByHash(hash);
   if (token === undefined) return undefined;
   const user = await users.findActive(token.userId);
@@ -89,5 +92,5 @@ async function load(
   if (token.lastUsedAt === null || token.lastUsedAt <= before) {
     await apiTokens.noteUse(token.id, now, before).catch(() => undefined);
   }
-  return { token, user };
+  return { token, user, readAt };
 }

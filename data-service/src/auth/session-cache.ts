@@ -15,7 +15,10 @@ export interface ActiveUser {
   readonly epoch: string;
 }
 
-export type LiveSession = ActiveUser & Pick<Session, "expiresAt" | "provider" | "origin">;
+export interface LiveSession extends ActiveUser, Pick<Session, "expiresAt" | "provider" | "origin"> {
+  /** By `performance.now()`. */
+  readonly readAt: number;
+}
 
 export interface SessionCacheDeps {
   readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
@@ -88,6 +91,7 @@ async function read(
   sessionId: string,
   userId: string,
 ): Promise<LiveSession | undefined> {
+  const readAt = performance.now();
   // In this order: a session joins a new epoch before its user does (see me/update-me).
   const user = await users.findActive(userId);
   const session = await sessions.find(sessionId);
@@ -95,5 +99,5 @@ async function read(
   // The token's user and the session's user must be the same.
   if (session.userId !== userId || !isAlive(session, user, clock.now(), rootOrigin)) return undefined;
   const { expiresAt, provider, origin } = session;
-  return { ...user, expiresAt, provider, origin };
+  return { ...user, expiresAt, provider, origin, readAt };
 }

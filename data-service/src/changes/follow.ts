@@ -31,6 +31,8 @@ export interface FollowDeps extends RecordDeps {
 /** Who follows, and what. */
 export interface Follower {
   readonly principal: Principal;
+  /** When that was read, by `performance.now()`. */
+  readonly readAt: number;
   /** Whose streams are counted together. */
   readonly caller: string;
   /** The caller as of now, read again; undefined when the session or token has ended. */
@@ -128,7 +130,7 @@ class Following {
 
   async run(): Promise<void> {
     this.#stream.open();
-    const looking = setInterval(() => void this.#lookAtCaller(), LOOK_AT_CALLER_MS).unref();
+    this.#lookAfter(Math.max(0, this.#follower.readAt + LOOK_AT_CALLER_MS - performance.now()));
     const beating = setInterval(() => this.#beat(), this.#deps.changesHeartbeatMs).unref();
     try {
       this.#stream.end(await this.#tell());
@@ -139,7 +141,7 @@ class Following {
       if (!(err instanceof AppError)) this.#deps.logger.error({ err, table }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
     } finally {
-      clearInterval(looking);
+      clearTimeout(this.#looking);
       clearInterval(beating);
     }
   }
@@ -245,6 +247,17 @@ class Following {
   }
 
   #wake: () => void = () => {};
+
+  #looking: NodeJS.Timeout | undefined;
+
+  /** And again and again from then on. */
+  #lookAfter(ms: number): void {
+    const look = (): void => {
+      this.#lookAfter(LOOK_AT_CALLER_MS);
+      void this.#lookAtCaller();
+    };
+    this.#looking = setTimeout(look, ms).unref();
+  }
 
   async #lookAtCaller(): Promise<void> {
     try {

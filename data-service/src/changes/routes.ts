@@ -2,7 +2,7 @@
 // its address; none is made with it here (catalog/names).
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
-import { principalOf } from "../http/authenticate.js";
+import { callerOf, principalOf } from "../http/authenticate.js";
 import { countedCaller } from "../http/counted-caller.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
@@ -26,6 +26,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
       const call = readCall(searchOf(request), ["fields", "filter", "deep"], ["lastEventId"]);
       const follower = {
         principal: principalOf(request),
+        readAt: callerOf(request).readAt,
         caller: countedCaller(request),
         present: () => deps.present(request),
         table: String(request.params.table),

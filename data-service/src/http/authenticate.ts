@@ -91,8 +91,9 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
 async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requester> {
   // `headers` keeps only the first of several; two contradict each other.
   const presented = request.headersDistinct.authorization;
-  const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
-  callers.set(request, new LastingCaller(principal, () => currentPrincipal(deps, request)));
+  const { principal, readAt } =
+    presented === undefined ? { principal: ANONYMOUS } : await proved(deps, presented);
+  callers.set(request, new LastingCaller(principal, () => currentPrincipal(deps, request), readAt));
   return principal;
 }
 
@@ -107,10 +108,11 @@ export async function currentPrincipal(deps: RecheckDeps, request: Request): Pro
   if (principal.by.kind === "apiToken") {
     const token = bearerToken(request.headers.authorization ?? "") ?? "";
     deps.apiTokenCache.forget(token);
-    return provedByApiToken(deps, token).catch((error: unknown) => {
+    const proof = await provedByApiToken(deps, token).catch((error: unknown) => {
       if (error instanceof AppError && error.status === 401) return undefined;
       throw error;
     });
+    return proof?.principal;
   }
   const live = await findAnew(deps.sessionCache, principal.by.id, principal.userId);
   return live && { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
@@ -142,7 +144,14 @@ export function signedInUserOf(request: Request): SignedIn {
 
 const NO_BEARER = 'Send one Authorization header of the form "Bearer <token>".';
 
-async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<SignedIn> {
+/** Who has proved to be somebody, and as of when. */
+interface Proof {
+  readonly principal: SignedIn;
+  /** When session or token was read, by `performance.now()`. */
+  readonly readAt: number;
+}
+
+async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Proof> {
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
   if (token === undefined) throw badToken("INVALID_TOKEN", { message: NO_BEARER });
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
@@ -152,19 +161,21 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
     .catch(withChallenge);
   const live = await deps.sessionCache.find(sessionId, userId);
   if (live === undefined) throw badToken();
-  return signedIn(userId, live, { kind: "session", id: sessionId, origin });
+  const by = { kind: "session", id: sessionId, origin } as const;
+  return { principal: signedIn(userId, live, by), readAt: live.readAt };
 }
 
 /** @throws AppError 401 for a token that is not, or no longer, valid */
 export async function provedByApiToken(
   deps: { readonly apiTokenCache: Pick<ApiTokenCache, "find">; readonly clock: Clock },
   text: string,
-): Promise<SignedIn> {
+): Promise<Proof> {
   const live = await deps.apiTokenCache.find(text);
   if (live === undefined) throw badToken();
-  const { token, user } = live;
+  const { token, user, readAt } = live;
   if (token.expiresAt !== null && token.expiresAt <= deps.clock.now()) throw badToken("TOKEN_EXPIRED");
-  return signedIn(token.userId, user, { kind: "apiToken", id: token.id, readOnly: token.readOnly });
+  const by = { kind: "apiToken", id: token.id, readOnly: token.readOnly } as const;
+  return { principal: signedIn(token.userId, user, by), readAt };
 }
 
 function signedIn(userId: string, { roleId, isRootAdmin }: ActiveUser, by: SignedIn["by"]): SignedIn {

@@ -20,7 +20,7 @@ const NOBODY: Actor = { userId: null };
 /** Asks who a request comes from right before it writes, as it may have waited for others. */
 export interface AskingCaller {
   /**
-   * Costs nothing in the first seconds of a request.
+   * Costs nothing in a request that is short.
    * @throws AppError 401 when they have left
    * @throws CallerChanged when they have another role by now
    */

@@ -9,7 +9,7 @@ import type { Parameters } from "../query/parameters.js";
 export interface TableCall {
   readonly principal: Principal;
   /** Asked again before a write that had to wait, and while a long answer is given: it may have left, or may do less by then. */
-  readonly caller?: Pick<LastingCaller, "now">;
+  readonly caller?: Pick<LastingCaller, "now" | "dueAt">;
   readonly table: string;
 }
 

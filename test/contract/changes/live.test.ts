@@ -1,5 +1,7 @@
 // GET /{table}/changes: what happens to the records that a caller may see, as it happens.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
 import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -627,6 +629,21 @@ describe("rights", () => {
     },
     20_000,
   );
+
+  it("are gone within 5 s when another instance ends the session right before they begin", async () => {
+    const token = await tokenOf(reader);
+    // From now on it is remembered here for five seconds.
+    expect((await apiOf(`${stack.appUrl}/api`, { Authorization: token }).get("/me")).status).toBe(200);
+    const { sid } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    await client.db().collection<{ _id: string }>("_sessions").deleteOne({ _id: sid });
+    await client.close();
+    await delay(3_000);
+    const source = await follow("/notes/changes", { token });
+    const began = performance.now();
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "signed-out" });
+    expect(performance.now() - began).toBeLessThan(2_500);
+  }, 20_000);
 
   it("are gone within 5 s when the API token is revoked", async () => {
     const session = apiOf(`${stack.appUrl}/api`, { Authorization: await tokenOf(reader) });

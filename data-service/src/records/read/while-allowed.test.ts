@@ -1,5 +1,6 @@
 // An answer that is short ends like a long one: only if its caller may still read what it began with.
 import { describe, expect, it } from "@jest/globals";
+import { LastingCaller } from "../../lasting-caller.js";
 import { Rights } from "../../permission/rights.js";
 import type { Rule } from "../../permission/rule.js";
 import { ANONYMOUS } from "../../principal.js";
@@ -46,7 +47,8 @@ async function read(before: Rights, after: Rights): Promise<number[]> {
     catalogs: { get: async () => catalog, refresh: async () => catalog },
   };
   const began = { rights: before, actions: ["read", "delete"] as const, shown };
-  const answer = whileAllowed(deps, { now: async () => ANONYMOUS }, began, source());
+  const caller = new LastingCaller(ANONYMOUS, async () => ANONYMOUS);
+  const answer = whileAllowed(deps, caller, began, source());
   const parts: number[] = [];
   for await (const part of answer) parts.push(part);
   return parts;

@@ -1,7 +1,7 @@
 // An answer that takes long is given only while its caller may read what it began with: sessions end, rules and roles change.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog } from "../../catalog/catalog.js";
-import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../lasting-caller.js";
+import type { LastingCaller } from "../../lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
 import type { Action } from "../../permission/rule.js";
 import type { Principal } from "../../principal.js";
@@ -28,15 +28,15 @@ interface Present {
  */
 export async function* whileAllowed<Some>(
   deps: Present,
-  caller: Pick<LastingCaller, "now">,
+  caller: Pick<LastingCaller, "now" | "dueAt">,
   began: Begun,
   source: AsyncIterable<Some>,
 ): AsyncGenerator<Some> {
-  let lookedAt = performance.now();
+  let dueAt = caller.dueAt();
   for await (const some of source) {
-    if (performance.now() - lookedAt > LOOK_AT_CALLER_MS) {
-      lookedAt = performance.now();
+    if (performance.now() >= dueAt) {
       requireAsBegun(began, await deps.rights(await caller.now(0)), await deps.catalogs.get());
+      dueAt = caller.dueAt();
     }
     yield some;
   }

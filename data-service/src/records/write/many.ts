@@ -39,7 +39,7 @@ export interface Many {
 
 export interface ManyRequest extends Omit<TableRequest, "principal"> {
   /** Sessions may end and roles change meanwhile: so it is asked again with each batch. */
-  readonly caller: Pick<LastingCaller, "principal" | "now">;
+  readonly caller: Pick<LastingCaller, "principal" | "now" | "dueAt">;
   /** Count, and change nothing. */
   readonly dryRun: boolean;
 }
