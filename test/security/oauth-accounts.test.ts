@@ -635,6 +635,23 @@ describe("a deleted user", () => {
   });
 });
 
+describe("a user who is deleted between the callback and the bridge", () => {
+  it.each([
+    ["was signed in by the provider before", () => signInOnApp(browser, system.stack, "google")],
+    ["was to be linked to it by the address", async () => {}],
+  ])("does not come back as a new account: one who %s", async (_who, prepare) => {
+    await prepare();
+    const { end } = await signInOnApp(browser, system.stack, "google", isBridge);
+    await admin.delete(`/svc_user/${userId}`);
+    const answer = await browser.go(end);
+    expect([answer.location, answer.headers.getSetCookie()]).toEqual([
+      `${system.stack.appUrl}/after?error=account_disabled`,
+      [],
+    ]);
+    expect((await admin.get("/svc_user", { filter: { email } })).body.data).toEqual([]);
+  });
+});
+
 describe("a user who was being made when the process died", () => {
   it("is made by the next sign-in, under the id written down", async () => {
     become(system.providers, newPeople(`half${count}`));

@@ -120,10 +120,11 @@ async function refuseCalledOff(
   code: BridgeCode,
   client: ClientFacts,
 ): Promise<RedeemAnswer | undefined> {
-  const { userId, identity } = code;
+  const { userId, ownerId = userId, identity } = code;
+  if (ownerId === null) return undefined;
+  if ((await deps.identityUsers.find(ownerId)) === undefined)
+    return failed(deps, { ...code, userId: ownerId }, "account_disabled", client);
   if (userId === null) return undefined;
-  if ((await deps.identityUsers.find(userId)) === undefined)
-    return failed(deps, code, "account_disabled", client);
   if ((await deps.accounts.find(identity))?.userId === userId) return undefined;
   return refuse(deps, "unknown", code, client);
 }

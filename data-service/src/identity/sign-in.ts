@@ -6,6 +6,7 @@ import type { Identity } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
+import type { AccountDecision } from "./decide-account.js";
 import { type ForeseeDeps, foresee } from "./find-user.js";
 
 /** Long enough for a redirect, too short for a leaked address (security row A4). */
@@ -22,6 +23,8 @@ export interface BridgeCode {
    * null for somebody whom it is yet to be linked to, or who is yet to be made.
    */
   readonly userId: string | null;
+  /** Whom a sign-in was to be linked to, as the owner of the address, when the code was made. */
+  readonly ownerId?: string;
   readonly identity: Identity;
   /** The session that connects the identity; null for a sign-in. */
   readonly linkSessionId: string | null;
@@ -46,7 +49,7 @@ export async function signIn(
 ): Promise<SignInAnswer> {
   if (flow.link !== null) {
     const { userId, sessionId } = flow.link;
-    return { code: await mint(deps, flow, identity, userId, sessionId) };
+    return { code: await mint(deps, flow, identity, { userId, linkSessionId: sessionId }) };
   }
   const decision = await foresee(deps, { identity, origin: new URL(flow.redirect).origin });
   if (decision.kind === "refuse") {
@@ -55,16 +58,20 @@ export async function signIn(
     await deps.audit.record({ event: "oauth.refused", details }, client);
     return { error };
   }
-  const userId = decision.kind === "use" ? decision.userId : null;
-  return { code: await mint(deps, flow, identity, userId, null) };
+  return { code: await mint(deps, flow, identity, { ...foreseenUser(decision), linkSessionId: null }) };
+}
+
+/** Whom the code would sign in if it were redeemed now, where that is somebody who is there already. */
+function foreseenUser(decision: AccountDecision): Pick<BridgeCode, "userId" | "ownerId"> {
+  if (decision.kind === "use") return { userId: decision.userId };
+  return { userId: null, ...(decision.kind === "link" && { ownerId: decision.userId }) };
 }
 
 async function mint(
   { codes, clock }: SignInDeps,
   { redirect, flowCookieHash, isOwnOrigin }: SignIn["flow"],
   identity: Identity,
-  userId: string | null,
-  linkSessionId: string | null,
+  whose: Pick<BridgeCode, "userId" | "ownerId" | "linkSessionId">,
 ): Promise<string> {
   const code = randomBytes(32).toString("base64url");
   const now = clock.now();
@@ -75,9 +82,8 @@ async function mint(
       flowCookieHash,
       redirect,
       isOwnOrigin,
-      userId,
       identity,
-      linkSessionId,
+      ...whose,
       expiresAt,
     },
     now,
