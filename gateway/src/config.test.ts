@@ -171,6 +171,16 @@ describe("readConfig", () => {
     expect(problems(secure)).toEqual([]);
   });
 
+  it("takes as many allowed origins as go with a sign-in, prefixes and repetitions aside", () => {
+    const origins = Array.from({ length: 1_024 }, (_, at) => `https://${1_000 + at}.ap.example`);
+    const most = origins.map((origin) => `${origin}/portal`).concat(`${origins[0]}/portal`);
+    expect(origins.join(",").length).toBe(24 * 1024 - 1);
+    expect(problems({ ALLOWED_ORIGINS: most.join(",") })).toEqual([]);
+    expect(problems({ ALLOWED_ORIGINS: [...most, "https://a"].join(",") })).toEqual([
+      "ALLOWED_ORIGINS must be 24576 bytes of origins at most, not 24585.",
+    ]);
+  });
+
   it("needs SERVICE_SECRET in production", () => {
     expect(problems({ NODE_ENV: "production" })).toEqual([
       expect.stringContaining("SERVICE_SECRET is required"),

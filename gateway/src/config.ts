@@ -8,6 +8,7 @@ import { LINGER_MS } from "@portico/shared/linger";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
 import { readLogLevel } from "@portico/shared/log-level";
 import { BODY_TIMEOUTS, type BodyTimeouts } from "@portico/shared/server";
+import { writePageOrigins } from "@portico/shared/session-page";
 import { readSystemTablePrefix } from "@portico/shared/system-table-prefix";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
@@ -109,6 +110,9 @@ const LIMITS: Limits = Object.freeze({
   readyTimeoutMs: 2_000,
 });
 
+/** They go with each sign-in and refresh in one header: of a head of 34 KiB this leaves the client's own the rest. */
+const MOST_ORIGINS_BYTES = 24 * 1024;
+
 /**
  * Reads and checks every setting.
  * @throws ConfigError with one line per problem
@@ -184,6 +188,9 @@ function readAllowedOrigins(
   });
   const allowedOrigins = Object.freeze([...new Set(origins)]);
   for (const origin of allowedOrigins) requireSecureOrigin(reader, name, origin, app);
+  const bytes = writePageOrigins(allowedOrigins).length;
+  if (bytes > MOST_ORIGINS_BYTES)
+    reader.problem(`${name} must be ${MOST_ORIGINS_BYTES} bytes of origins at most, not ${bytes}.`);
   return { allowedOrigins, bridgePrefixes: prefixes };
 }
 
