@@ -5,7 +5,7 @@ import { makeLogger } from "@portico/shared/logger";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { away } from "../mongo/driver-errors.js";
-import { mayStillBeDone } from "../records/whole/uncertain.js";
+import { mayStillBeDone, TakenBackLater } from "../records/whole/uncertain.js";
 import type { ContentStore } from "./content-store.js";
 import { Contents } from "./contents.js";
 
@@ -224,8 +224,9 @@ describe("a content that nobody has spoken for, for as long as a lease", () => {
   });
 });
 
-describe("where a write was not answered that can still be done", () => {
+describe("where a write has failed that can still be done, or is taken back later", () => {
   const unanswered = away(new Error("the connection is closed"));
+  const takenBackLater = new TakenBackLater("SERVICE_UNAVAILABLE");
   const twoLeasesLater = async (): Promise<void> => {
     for (let sweeps = 0; sweeps < 2; sweeps += 1) {
       aLeaseLater();
@@ -245,14 +246,26 @@ describe("where a write was not answered that can still be done", () => {
     expect([[...stored], await notes()]).toEqual([[], 0]);
   });
 
-  it("the former bytes stay until it is, or is not", async () => {
+  it.each([
+    ["it is, or is not", unanswered],
+    ["it is taken back, which could not be done at once", takenBackLater],
+  ])("the former bytes stay until %s", async (_what, error) => {
     const [replaced, kept] = [await file(), await file()];
-    const failure = contents.letGo([replaced, kept], () => Promise.reject(unanswered));
-    await expect(failure).rejects.toBe(unanswered);
+    const failure = contents.letGo([replaced, kept], () => Promise.reject(error));
+    await expect(failure).rejects.toBe(error);
     expect([stored.size, await notes()]).toEqual([2, 2]);
     await records().deleteMany({ _contentKey: replaced });
     await twoLeasesLater();
     expect([[...stored], await notes()]).toEqual([[kept], 0]);
+  });
+
+  it("the new bytes go once the record that names them is taken back", async () => {
+    const key = await file();
+    await ledger.open([key], key, now);
+    await contents.giveUp(key, takenBackLater);
+    await records().deleteMany({ _contentKey: key });
+    await twoLeasesLater();
+    expect([[...stored], await notes()]).toEqual([[], 0]);
   });
 
   it("the new bytes stay for the record that comes to name them", async () => {

@@ -6,7 +6,7 @@ import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import pLimit from "p-limit";
 import type { ContentLedger } from "../mongo/content-ledger.js";
-import { mayStillBeDone } from "../records/whole/uncertain.js";
+import { mayStillChange } from "../records/whole/uncertain.js";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 
@@ -80,15 +80,16 @@ export class Contents {
   }
 
   /**
-   * What was to make a record name it has failed. If that may still be done, the sweep finds out: it decides two leases later.
+   * What was to make a record name it has failed. If that may still be done, or is taken back later, the sweep finds out: it
+   * decides two leases later.
    */
   async giveUp(key: string, error: unknown): Promise<void> {
-    await this.#abandon(key, mayStillBeDone(error));
+    await this.#abandon(key, mayStillChange(error));
   }
 
   /**
    * Runs work that may leave contents unused, then removes those that no record names any more. If nobody knows whether it
-   * was done, that is left to the sweep.
+   * was done, or it is taken back later, that is left to the sweep.
    * @param keys the contents that the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
@@ -98,7 +99,7 @@ export class Contents {
     try {
       return await act();
     } catch (error) {
-      isKnown = !mayStillBeDone(error);
+      isKnown = !mayStillChange(error);
       throw error;
     } finally {
       if (isKnown) await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key, by));

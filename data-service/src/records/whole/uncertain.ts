@@ -1,4 +1,4 @@
-// Writes of which nobody knows whether they were done, and the refusal that says so.
+// Writes of which nobody knows whether they were done, or that are taken back later, and the refusals that say so.
 import { AppError, uncertain as mayBeDone, unavailable } from "@portico/shared/app-error";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 
@@ -14,6 +14,14 @@ export function uncertain(cause: unknown): AppError {
  */
 export function mayStillBeDone(error: unknown): boolean {
   return isUnanswered(error) || saysUncertain(error);
+}
+
+/** What the write that failed has left is there for now: whoever finds the note about it takes it back. */
+export class TakenBackLater extends AppError {}
+
+/** May what the write that failed has left still change, because it is done after all or taken back? */
+export function mayStillChange(error: unknown): boolean {
+  return mayStillBeDone(error) || error instanceof TakenBackLater;
 }
 
 /** Is it a write's refusal that says so? Questions that come before a write may go unanswered as well. */

@@ -6,6 +6,7 @@ import { ObjectId } from "bson";
 import { away as databaseAway } from "../../mongo/driver-errors.js";
 import type { Note } from "../../mongo/unfinished-store.js";
 import type { Step } from "./steps.js";
+import { mayStillChange } from "./uncertain.js";
 import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
 
 const step = (table: string): Step => ({ kind: "made", table, ids: [1] });
@@ -275,8 +276,10 @@ describe("what a process has left", () => {
       away.isAway = true;
       throw refusal;
     }, turn);
-    const { code, headers, details } = await failing.catch((error) => error);
+    const error = await failing.catch((error) => error);
+    const { code, headers, details } = error;
     expect([code, headers, details]).toEqual(["SERVICE_UNAVAILABLE", { "Retry-After": seconds }, undefined]);
+    expect(mayStillChange(error)).toBe(true);
     away.isAway = false;
     expect([kept.size, await unfinished("other").repair(async () => true), back]).toEqual([1, 1, ["a"]]);
   });

@@ -12,7 +12,7 @@ import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { lastFirst, leftSince, type Taken } from "./left-notes.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
-import { mayStillBeDone, throwUnanswered, uncertain } from "./uncertain.js";
+import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
 
 export interface UnfinishedDeps {
   readonly notes: Pick<
@@ -334,15 +334,13 @@ function dropFrom(steps: Step[]): StepLog["drop"] {
  * The note stays, and whoever finds it takes back the rest.
  * @param hasKey whether it has an Idempotency-Key: then the same request does so when it is sent again
  */
-function takenBackLater(cause: unknown, hasKey: boolean): AppError {
+function takenBackLater(cause: unknown, hasKey: boolean): TakenBackLater {
   const [when, seconds] = hasKey
     ? ["when it is sent again", 2]
     : ["within a minute or two; send it again after that", 120];
-  return unavailable(
-    `Part of the request was written and can't be rolled back yet; it will be ${when}.`,
-    seconds,
-    cause,
-  );
+  const message = `Part of the request was written and can't be rolled back yet; it will be ${when}.`;
+  const { code, headers } = unavailable(message, seconds);
+  return new TakenBackLater(code, { message, headers, cause });
 }
 
 function tookTooLong(): AppError {
