@@ -26,8 +26,9 @@ export async function countRows(
   const countAll = () => effort.ask((limits) => store.countAll(table, limits));
   if (countsAll(query, which)) return countAll();
   if (countsLiving(query, which)) {
-    const living = await livingBetween(countAll, () => count(deletedCount(table)));
-    return living ?? count(lowerCount(query, which));
+    // Where all have to be counted, once has to do.
+    const attempts = (await store.knowsCount(table)) ? ATTEMPTS : 0;
+    return countLiving(countAll, () => count(deletedCount(table)), attempts);
   }
   return count(await countedBy(deps, query, which, effort));
 }
@@ -46,19 +47,26 @@ export async function countedBy(
   return rows.length > fewParents ? grouped.pipeline : joined;
 }
 
+/** How often the two numbers are read until they are of one moment. */
+const ATTEMPTS = 3;
+
 /**
  * All records less the deleted ones. Numbers that are read one after the other are of one moment where the first is still
- * the same after the second.
- * @returns undefined where both have changed meanwhile
+ * the same after the second. Where both change all the time, the last ones have to do: to count the living reads them all.
+ * @param attempts how often the first is read again
  */
-async function livingBetween(
+async function countLiving(
   countAll: () => Promise<number>,
   countDeleted: () => Promise<number>,
-): Promise<number | undefined> {
-  const before = await countAll();
-  const deleted = await countDeleted();
-  const all = await countAll();
-  const isOfOneMoment = all === before || deleted === (await countDeleted());
-  // The server counts all before a write is committed, and the deleted ones after it.
-  return isOfOneMoment && deleted <= all ? all - deleted : undefined;
+  attempts: number,
+): Promise<number> {
+  let all = await countAll();
+  for (let left = attempts; ; left -= 1) {
+    const deleted = await countDeleted();
+    if (left === 0) return Math.max(0, all - deleted);
+    const now = await countAll();
+    // The server counts all before a write is committed, and the deleted ones after it.
+    if (now === all && deleted <= all) return all - deleted;
+    all = now;
+  }
 }
