@@ -110,7 +110,7 @@ const LIMITS: Limits = Object.freeze({
   readyTimeoutMs: 2_000,
 });
 
-/** They go with each sign-in and refresh in one header: of a head of 34 KiB this leaves the client's own the rest. */
+/** They go with each sign-in and refresh in one header, beside the client's own: a head has 34 KiB for both. */
 const MOST_ORIGINS_BYTES = 24 * 1024;
 
 /**

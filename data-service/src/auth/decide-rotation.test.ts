@@ -28,6 +28,18 @@ const TABLE: [string, Parameters<typeof decideRotation>[0], number, Rotation][] 
     "repeat",
   ],
   [
+    "the previous token where the database's clock is far ahead",
+    { ...alive, rotatedAt: ago(200_000), supersededAt: ago(-3_600_000) },
+    4,
+    "revoke",
+  ],
+  [
+    "the previous token where an earlier version has left the time of a refresh before that",
+    { ...justRotated, supersededAt: ago(600_000) },
+    4,
+    "repeat",
+  ],
+  [
     "the previous token when another instance's clock is ahead",
     { ...alive, rotatedAt: ago(-500) },
     4,

@@ -18,7 +18,8 @@ export interface Session {
   readonly rotatedAt: Date;
   /**
    * When the previous generation was superseded, by the database's own clock: the command can come there long after it was
-   * sent. Missing before the first refresh, and in sessions that an earlier version has refreshed.
+   * sent. Missing before the first refresh; in sessions that an earlier version has refreshed it is missing, or of a refresh
+   * before that one, so that only the later of the two times counts.
    */
   readonly supersededAt?: Date;
   readonly createdAt: Date;
