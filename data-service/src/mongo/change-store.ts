@@ -47,6 +47,13 @@ export interface ChangeDocument extends Omit<TableChange, "id"> {
 /** Ids are made before the lock is waited for, by different clocks. */
 const LAST_FIRST = { version: -1, _id: -1 } as const;
 
+/** More deleted tables of one name nobody looks through. */
+const MOST_DELETED = 10;
+
+interface Deletion extends Pick<TableChange, "removed"> {
+  readonly before: readonly Pick<TableDefinition, "id" | "name">[];
+}
+
 /** A sweep that has taken this long was left by an instance that is gone. */
 const SWEEPING_MS = 60 * 60 * 1000;
 
@@ -63,7 +70,9 @@ export interface ChangeStore {
   lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
   /** All changes of a table since `since` that can be undone, the last one first. */
   undoable(table: string, since: Date): Promise<TableChange[]>;
-  /** Ids of the tables that were deleted since `since` under this name and can come back, the last one first. */
+  /** All changes of a table that are in use or were, and have not been swept yet. */
+  madeOf(table: string): Promise<TableChange[]>;
+  /** Ids of the tables that were deleted last since `since` under this name and can come back, the last one first. */
   deletedAs(name: string, since: Date): Promise<string[]>;
   /** Notes that nothing of a change can be undone any more; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
@@ -116,9 +125,13 @@ export function makeChangeStore(db: Db): ChangeStore {
     async undoable(table, since) {
       return (await undoableOf({ table }, since).toArray()).map(toChange);
     },
+    async madeOf(table) {
+      return (await changes.find({ table, state: { $ne: "preparing" } }).toArray()).map(toChange);
+    },
     async deletedAs(name, since) {
       const deletions = { removed: { $ne: [] }, before: { $elemMatch: { name } } };
-      const found = await undoableOf(deletions, since).toArray();
+      const told = { removed: 1, "before.id": 1, "before.name": 1 };
+      const found = await undoableOf(deletions, since).limit(MOST_DELETED).project<Deletion>(told).toArray();
       return found.flatMap(({ before, removed }) =>
         removed.filter((id) => before.some((each) => each.id === id && each.name === name)),
       );
