@@ -28,7 +28,7 @@ const column = fc
     readOnly: false,
     searchable: false,
     description: null,
-    ...(hasDefault ? { default: "x" } : {}),
+    ...(hasDefault ? { default: type === "enum" ? values[0] : "x" } : {}),
     ...(maxLength === null ? {} : { rules: { maxLength } }),
     ...(type === "enum" ? { options: { values } } : {}),
   }));

@@ -47,7 +47,12 @@ export interface FieldPair {
  * back.
  */
 export type Restore =
-  | (FieldPair & { readonly kind: "restore"; readonly member: string })
+  | (FieldPair & {
+      readonly kind: "restore";
+      readonly member: string;
+      /** The changes that have led the values from the former field to the later one. */
+      readonly path: readonly Transition[];
+    })
   | (FieldPair & {
       readonly kind: "restoreLinks";
       /** The former field holds a list. */

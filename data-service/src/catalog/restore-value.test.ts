@@ -25,25 +25,36 @@ const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   secret: false,
   ...rest,
 });
-const between = (now: Column, former: Column, later = now): Restorer =>
-  restorer(
-    { former, later, now },
+/** What comes back to the last column, which was made one after the other of those before it. */
+const between = (now: Column, ...before: readonly [...Column[], Column]): Restorer => {
+  const all = [now, ...before];
+  const made = before.map((from, at) => ({ from, to: all[at] ?? now })).toReversed();
+  const [first = { from: now, to: now }, ...others] = made;
+  return restorer(
+    { column: first.from, now, made: [first, ...others] },
     (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
     (_column, value) => value,
   );
+};
 const toText = between(column("int"), column("string"));
 const withDefault = between(column("int", { required: true, default: 7 }), column("string"));
 const standard = { required: true, default: "open" };
 const fromRequired = between(column("enum", { ...standard, values: ["open"] }), column("string", standard));
 const fromOpen = between(column("string", { ...standard, encrypted: true }), column("string"));
 const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
-const textAgain = between(column("string"), column("string"), column("int"));
+const textAgain = between(column("string"), column("int"), column("string"));
+const textAtLast = between(column("string"), column("boolean"), column("int"), column("string"));
 const [small, large] = [{ values: ["a"] }, { values: ["a", "b"] }];
-const grownAgain = between(column("enum", large), column("enum", large), column("enum", small));
-const laterDefault = between(
-  column("int", { required: true, default: 7 }),
-  column("string"),
-  column("int", { required: true, default: 5 }),
+const grownAgain = between(column("enum", large), column("enum", small), column("enum", large));
+const filledSince = between(column("int", { required: true, default: 7 }), column("int"), column("string"));
+const wasRequired = restorer(
+  {
+    column: column("string"),
+    now: column("int"),
+    made: [{ from: column("string", { required: true }), to: column("int", { required: true, default: 0 }) }],
+  },
+  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
+  (_column, value) => value,
 );
 const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
 const toListOfKept = linkRestorer(true, [9], true);
@@ -76,7 +87,11 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["gives way to what was written since, where it is a text again", textAgain, "8", "007", is("8")],
   ["stays that was no member for a while", grownAgain, undefined, "b", STAYS],
   ["gives way to the member that was written since", grownAgain, "a", "b", is("a")],
-  ["stays away where a default was given that is another since", laterDefault, 5, undefined, STAYS],
+  ["stays that went through two types since", textAtLast, undefined, "007", STAYS],
+  ["stays of which something else was made since", textAtLast, "true", "1", STAYS],
+  ["gives way to what was written after two types", textAtLast, "8", "007", is("8")],
+  ["stays away where a default was given since", filledSince, 7, undefined, STAYS],
+  ["gives way to the default where it was required before", wasRequired, 0, undefined, is("0")],
   ["list stays while its first link is there", toList, 1, [1, 2], STAYS],
   ["list gives way to another link", toList, 2, [1, 2], is([2])],
   ["list goes with the link", toList, undefined, [1, 2], NOTHING],

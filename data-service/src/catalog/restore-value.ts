@@ -20,33 +20,38 @@ export function unlessOthers(
   return (present, former, noted) => (isOurs(former, noted) ? restore(present, former) : undefined);
 }
 
-/** A column before the change that is undone, as that left it, and as it is now. */
-export interface ColumnTimes {
-  readonly former: Column;
-  readonly later: Column;
+/** A column to which former values come back. */
+export interface ColumnBack {
+  readonly column: Column;
+  /** As it is now. */
   readonly now: Column;
+  /** What was made of it by the change that is undone, and by those since that have moved its values. */
+  readonly made: readonly [Made, ...Made[]];
+}
+
+/** A change that has moved a column's values. */
+export interface Made {
+  readonly from: Column;
+  readonly to: Column;
 }
 
 /**
- * The former value stays where the present one is still what the change made of it, and what was made of that since, even if
- * that was nothing: so nothing is lost that nobody has touched. Any other value was written since, and counts.
+ * The former value stays where the present one is still what the changes made of it, even if that was nothing: so nothing is
+ * lost that nobody has touched. Any other value was written since, and counts.
  * @param jsonOf reads a stored value of a column
- * @param store is given what fits the former column
+ * @param store is given what fits the column
  */
 export function restorer(
-  { former: column, later, now }: ColumnTimes,
+  { column, now, made }: ColumnBack,
   jsonOf: JsonOf,
   store: (column: Column, value: Stored) => Stored,
 ): Restorer {
   const read = reader(jsonOf);
-  const isHidden = [later, now].some(({ encrypted }) => encrypted) && !column.encrypted;
+  const isHidden = made.some(({ to }) => to.encrypted) && !column.encrypted;
   // Else a record without the former value was made since, or lost it to a change that kept it nowhere in the open.
-  const mayBeNull = !column.required && !isHidden;
-  const isFilledSince = now.required && (!later.required || later.type !== now.type);
-  const madeOf = (former: Json): Json => {
-    if (former === null && !mayBeNull) return null;
-    return made(made(former, column, later, later.required), later, now, isFilledSince);
-  };
+  const mayBeNull = !column.required && !made[0].from.required && !isHidden;
+  const madeOf = (former: Json): Json =>
+    former === null && !mayBeNull ? null : made.reduce(converted, former);
   return (presentStored, formerStored) => {
     const [present, former] = [read(now, presentStored), read(column, formerStored)];
     if (same(present, madeOf(former))) return undefined;
@@ -56,9 +61,9 @@ export function restorer(
   };
 }
 
-/** What a change of a column makes of a value. @param isFilled whether the default takes the place of what is nothing then */
-function made(json: Json, from: Column, to: Column, isFilled: boolean): Json {
-  const standard = isFilled ? (to.default ?? null) : null;
+/** What a change has made of a value: a required column has its default where there would be nothing. */
+function converted(json: Json, { from, to }: Made): Json {
+  const standard = to.required ? (to.default ?? null) : null;
   const value = convert(json, from, to);
   return toJson(
     to,

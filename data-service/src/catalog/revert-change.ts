@@ -8,6 +8,9 @@ import type { Setting } from "./risks.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
+/** Makes a member as it was; undefined where it stays as it is. */
+type Revert<Kind> = (reverting: Reverting<Kind>) => Kind | undefined;
+
 /**
  * These stay as they are: switching softDelete off would bring deleted records to life, and ids and the place of records in
  * a cluster can't be changed back.
@@ -28,15 +31,23 @@ export function isKeptSetting(where: string): where is Setting {
  * names to members that come back.
  * @param change the definition before and after the change
  * @param isTaken whether another table has a member of this name, or gives one to this table
+ * @param isTraced whether it is known what has become of a member's values since; where it is not, they stay as they are
  */
 export function revertChange(
   now: TableDefinition,
   { before, after }: { readonly before: TableDefinition; readonly after: TableDefinition },
   isTaken: (table: string, name: string) => boolean,
+  isTraced: (member: string) => boolean = () => true,
 ): TableDefinition {
+  const isMoved = (id: string): boolean => before.storage.fields[id] !== after.storage.fields[id];
+  const ifTraced =
+    <Kind extends Member>(revert: Revert<Kind>): Revert<Kind> =>
+    (each) =>
+      isMoved(each.former.id) && !isTraced(each.former.id) ? undefined : revert(each);
+  const [ofColumn, ofRelation] = [ifTraced(revertedColumn), ifTraced(revertedRelation)];
   const back = {
-    columns: revertMembers(now.columns, before.columns, after.columns, revertedColumn),
-    relations: revertMembers(now.relations, before.relations, after.relations, revertedRelation),
+    columns: revertMembers(now.columns, before.columns, after.columns, ofColumn),
+    relations: revertMembers(now.relations, before.relations, after.relations, ofRelation),
   };
   const added = {
     columns: addedTo(before.columns, after.columns),
@@ -53,13 +64,13 @@ export function revertChange(
   };
   // A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
   const returning = [
-    ...before.columns.filter((each) => returns(each, now.columns, after.columns, revertedColumn)),
-    ...before.relations.filter((each) => returns(each, now.relations, after.relations, revertedRelation)),
+    ...before.columns.filter((each) => returns(each, now.columns, after.columns, ofColumn)),
+    ...before.relations.filter((each) => returns(each, now.relations, after.relations, ofRelation)),
   ];
   const fields = { ...now.storage.fields };
   for (const { id } of returning) {
-    const [then, later] = [before.storage.fields[id], after.storage.fields[id]];
-    if (then !== undefined && then !== later) fields[id] = then;
+    const then = before.storage.fields[id];
+    if (then !== undefined && isMoved(id)) fields[id] = then;
   }
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
@@ -114,7 +125,7 @@ function revertMembers<Kind extends Member>(
   now: readonly Kind[],
   before: readonly Kind[],
   after: readonly Kind[],
-  revert: (reverting: Reverting<Kind>) => Kind | undefined,
+  revert: Revert<Kind>,
 ): Kind[] {
   const kept = now.map((current) => {
     const [former, later] = [find(before, current.id), find(after, current.id)];
@@ -130,7 +141,7 @@ function returns<Kind extends Member>(
   former: Kind,
   now: readonly Kind[],
   after: readonly Kind[],
-  revert: (reverting: Reverting<Kind>) => Kind | undefined,
+  revert: Revert<Kind>,
 ): boolean {
   const [current, later] = [find(now, former.id), find(after, former.id)];
   if (current === undefined || later === undefined) return current === later;

@@ -19,29 +19,66 @@ const COLUMNS: Readonly<Record<string, Partial<ColumnDefinition>>> = {
   "a truth": { type: "boolean" },
 };
 
-const DEFAULTS = { int: 7, string: "x", enum: "a", enumList: ["a"], boolean: true } as const;
+const BARE: { readonly requiredKeys: ["type"] } = { requiredKeys: ["type"] };
+
+const values = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1 });
+
+/** What a client could say of a column besides its flags: values of an enum, a default and rules. */
+const typed: fc.Arbitrary<Partial<ColumnDefinition>> = fc.oneof(
+  fc.record(
+    { type: fc.constant("int" as const), default: fc.constant(7), rules: fc.constant({ max: 9 }) },
+    BARE,
+  ),
+  fc.record(
+    {
+      type: fc.constant("string" as const),
+      default: fc.constant("x"),
+      encrypted: fc.boolean(),
+      rules: fc.constant({ minLength: 1 }),
+    },
+    BARE,
+  ),
+  values.chain((list) =>
+    fc.record(
+      {
+        type: fc.constant("enum" as const),
+        options: fc.constant({ values: list }),
+        default: fc.constantFrom(...list),
+      },
+      { requiredKeys: ["type", "options"] },
+    ),
+  ),
+  values.chain((list) =>
+    fc.record(
+      {
+        type: fc.constant("enumList" as const),
+        options: fc.constant({ values: list }),
+        default: fc.subarray(list),
+        rules: fc.constant({ maxItems: 4 }),
+      },
+      { requiredKeys: ["type", "options"] },
+    ),
+  ),
+);
 
 /** Columns that a client could have sent, all with one id. */
 const column: fc.Arbitrary<ColumnDefinition> = fc
   .record({
-    kind: fc.constantFrom(...Object.values(COLUMNS)),
+    own: typed,
     flags: fc.record({ required: fc.boolean(), hidden: fc.boolean(), readOnly: fc.boolean() }),
     unique: fc.boolean(),
     searchable: fc.boolean(),
-    hasDefault: fc.boolean(),
     name: fc.constantFrom("a", "b"),
   })
-  .map(({ kind, flags, unique, searchable, hasDefault, name }) => {
-    const { type = "string", encrypted = false } = kind;
-    const standard = Object.entries(DEFAULTS).find(([each]) => each === type)?.[1];
+  .map(({ own, flags, unique, searchable, name }) => {
+    const { type = "string", encrypted = false } = own;
     return bareColumn(name, {
       id: "c",
-      ...kind,
+      ...own,
       ...flags,
-      required: flags.required && (hasDefault || !flags.readOnly),
+      required: flags.required && (own.default !== undefined || !flags.readOnly),
       unique: unique && !encrypted && type !== "enumList",
       searchable: searchable && !encrypted && type === "string",
-      ...(hasDefault && standard !== undefined ? { default: standard } : {}),
     });
   });
 
@@ -104,16 +141,36 @@ describe("a column whose change is undone", () => {
   it("has its former members and those that were added since", () => {
     const since = { options: { values: ["d", "b", "a"] } };
     expect(kinds("an enum", "a smaller enum", "an enum", since)?.options?.values).toEqual([
-      "a",
-      "b",
-      "c",
       "d",
+      "b",
+      "a",
+      "c",
     ]);
   });
 
   it("does not have members that were removed since", () => {
     const since = { options: { values: ["a"] } };
     expect(kinds("an enum", "a smaller enum", "an enum", since)?.options?.values).toEqual(["a", "c"]);
+  });
+
+  it("has no default that is none of its values", () => {
+    const [former, later, current] = [
+      ["a", "b"],
+      ["a", "c"],
+      ["a", "c"],
+    ].map((values) => bareColumn("c", { type: "enum", options: { values } })) as [
+      ColumnDefinition,
+      ColumnDefinition,
+      ColumnDefinition,
+    ];
+    const back = revertedColumn({ former, later, current: { ...current, default: "c" } });
+    expect([back?.options?.values, back?.default]).toEqual([["a", "b"], undefined]);
+  });
+
+  it("stays as it is if the change was not about it", () => {
+    const before = bareColumn("c", { type: "enum", options: { values: ["a", "b"] } });
+    const current = { ...before, options: { values: ["b", "a"] } };
+    expect(revertedColumn({ former: before, later: before, current })).toEqual(current);
   });
 
   it("comes back where its former type was given back by hand, and not where it has another", () => {
@@ -127,7 +184,7 @@ describe("a column whose change is undone", () => {
     fc.assert(
       fc.property(revertings(column), ({ former, later, current }) => {
         const back = revertedColumn({ former, later, current });
-        if (back === undefined) return;
+        if (back === undefined || same(former, later)) return;
         expect([back.type, back.encrypted, problemsOf({ columns: [back], relations: [] })]).toEqual([
           former.type,
           former.encrypted,
@@ -179,7 +236,7 @@ describe("a relation whose change is undone", () => {
     fc.assert(
       fc.property(revertings(relation), (reverting) => {
         const back = revertedRelation(reverting);
-        if (back === undefined) return;
+        if (back === undefined || same(reverting.former, reverting.later)) return;
         expect([back.table, isList(back)]).toEqual([reverting.former.table, isList(reverting.former)]);
         expect(problemsOf({ columns: [], relations: [back] })).toEqual([]);
       }),

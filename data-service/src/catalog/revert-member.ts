@@ -1,4 +1,5 @@
 // A column or a relation as it was before a change, with whatever was changed of it since. Pure.
+import { isArray, type Json } from "@portico/shared/json";
 import { same } from "./canonical.js";
 import { COLUMN_TYPES } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
@@ -18,6 +19,7 @@ export interface Reverting<Kind> {
  */
 export function revertedColumn(reverting: Reverting<ColumnDefinition>): ColumnDefinition | undefined {
   const { former, later, current } = reverting;
+  if (same(former, later)) return current;
   if (!hasTypeOf(current, later) && !hasTypeOf(current, former)) return undefined;
   const pick = picker(reverting);
   const { id, type, encrypted } = former;
@@ -25,7 +27,8 @@ export function revertedColumn(reverting: Reverting<ColumnDefinition>): ColumnDe
   const options = isSameType ? optionsOf(reverting) : former.options;
   // A default keeps to the rules, so both are those of one time.
   const isBack = same(later.default, current.default) && same(later.rules, current.rules);
-  const { default: standard, rules } = isBack || !isSameType ? former : current;
+  const { default: given, rules } = isBack || !isSameType ? former : current;
+  const standard = isAmong(given, options) ? given : undefined;
   const readOnly = pick("readOnly");
   return {
     id,
@@ -49,13 +52,19 @@ function hasTypeOf(one: ColumnDefinition, other: ColumnDefinition): boolean {
   return one.type === other.type && one.encrypted === other.encrypted;
 }
 
-/** The former values of an enum, with those that were added since, and without those that were removed since. */
+/** The values of an enum: if they were changed since, those of now, and what the change had removed of them. */
 function optionsOf({ former, later, current }: Reverting<ColumnDefinition>): ColumnDefinition["options"] {
-  if (former.options === undefined) return undefined;
-  const [left, now] = [later, current].map(({ options }) => new Set(options?.values));
-  const kept = former.options.values.filter((value) => now?.has(value) || !left?.has(value));
-  const added = [...(now ?? [])].filter((value) => !left?.has(value) && !kept.includes(value));
-  return { values: [...kept, ...added] };
+  if (same(later.options, current.options) || former.options === undefined) return former.options;
+  const [left, now] = [later, current].map(({ options }) => options?.values ?? []);
+  const removed = former.options.values.filter((value) => !left?.includes(value) && !now?.includes(value));
+  return { values: [...(now ?? []), ...removed] };
+}
+
+/** Is a default one of the values of an enum, or all of it? */
+function isAmong(given: Json | undefined, options: ColumnDefinition["options"]): boolean {
+  if (options === undefined || given === undefined) return true;
+  const values: readonly Json[] = options.values;
+  return (isArray(given) ? given : [given]).every((each) => values.includes(each));
 }
 
 /**
@@ -65,6 +74,7 @@ function optionsOf({ former, later, current }: Reverting<ColumnDefinition>): Col
  */
 export function revertedRelation(reverting: Reverting<RelationDefinition>): RelationDefinition | undefined {
   const { former, later, current } = reverting;
+  if (same(former, later)) return current;
   const isBackByHand = later.table === former.table && leadsLike(current, former);
   if (!leadsLike(current, later) && !isBackByHand) return undefined;
   const pick = picker(reverting);

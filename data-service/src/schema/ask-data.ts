@@ -3,15 +3,18 @@ import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import { buildColumn } from "../catalog/build-catalog.js";
 import type { Column, Table } from "../catalog/catalog.js";
+import type { Transition } from "../catalog/changed-fields.js";
 import type { Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
+import type { TableDefinition } from "../catalog/definition.js";
 import type { Fill, Restore } from "../catalog/fills.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { idText } from "../catalog/record-ids.js";
 import {
   isMade,
   linkRestorer,
+  type Made,
   type Restorer,
   restorer,
   sameValue,
@@ -26,7 +29,6 @@ import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
 import { firstLink, listRelation, withoutLivingLinks } from "./ask-links.js";
 import { type ChangePlan, confirmHash, schemaError } from "./plan-change.js";
-import { ownAfter } from "./stored-change.js";
 
 export interface DataDeps {
   readonly data: TableData;
@@ -277,17 +279,21 @@ async function restorerOf(deps: DataDeps, plan: ChangePlan, table: Table, each: 
   }
   const { from, to } = columnPair(plan, each.member);
   const read = (column: Column, stored: unknown): Json => jsonOf(deps, column, stored);
-  const times = { former: to, later: leftBy(plan, each.member) ?? from, now: from };
-  const restore = restorer(times, read, (column, value) => sealed(deps, column, value));
+  const [first, ...others] = each.path.map((change) => madeBy(change, each.member));
+  const made = [first ?? { from: to, to: from }, ...others] as const;
+  const back = { column: to, now: from, made };
+  const restore = restorer(back, read, (column, value) => sealed(deps, column, value));
   if (each.note === undefined) return restore;
   return unlessOthers(restore, each.note.holds === "made" ? isMade(from, to, read) : sameValue);
 }
 
-/** A column as the change left it that is undone now. */
-function leftBy({ undoes }: ChangePlan, member: string): Column | undefined {
-  const table = undoes && ownAfter(undoes);
-  const column = table?.columns.find(({ id }) => id === member);
-  return table && column && buildColumn(table, column);
+function madeBy({ before, after }: Transition, member: string): Made {
+  const of = (table: TableDefinition): Column => {
+    const column = table.columns.find(({ id }) => id === member);
+    if (column === undefined) throw new Error(`no column ${member} in "${table.name}"`);
+    return buildColumn(table, column);
+  };
+  return { from: of(before), to: of(after) };
 }
 
 function columnOf(table: Table, member: string): Column {

@@ -1,11 +1,10 @@
 // Changes of a table as a request asks for them: change, delete, undo.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
-import type { TableDefinition } from "../catalog/definition.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { type Expected, notAtVersion } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { type ChangePlan, planChange, planRemoval } from "./plan-change.js";
+import { planChange, planRemoval } from "./plan-change.js";
 import { planUndo, settingsLeftAlone } from "./plan-undo.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
@@ -49,12 +48,7 @@ export function deleteTable(
  * A plan for a table that is still as the client knows it. This is checked again under the lock, so that of two changes at
  * once only one passes.
  */
-function atVersion(
-  deps: ChangeDeps,
-  id: string,
-  expected: Expected,
-  plan: (definitions: readonly TableDefinition[]) => ChangePlan,
-): Planner {
+function atVersion(deps: ChangeDeps, id: string, expected: Expected, plan: Planner): Planner {
   if (expected === undefined) return plan;
   return async (definitions) => {
     await requireVersion(deps, id, expected);
@@ -86,7 +80,9 @@ export async function undoChange(deps: ChangeDeps, id: string, expected?: Expect
     if (change === undefined) throw await nothingToUndo(deps, id);
     // One that is deleted has no version.
     if (!isAsExpected) throw otherVersion(deps, expected);
-    const planner = atVersion(deps, id, expected, (definitions) => planUndo(deps, definitions, change));
+    const planner = atVersion(deps, id, expected, async (definitions) =>
+      planUndo(deps, definitions, change, await deps.changes.madeOf(id)),
+    );
     const definitions = await deps.catalogStore.load();
     if ((await planner(definitions)).steps.length > 0) return startChange(deps, planner, undefined);
     await deps.changes.pass(change.id);

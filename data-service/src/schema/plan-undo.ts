@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { same } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { movedMembers } from "../catalog/changed-fields.js";
+import { isRetargeted, movedMembers, type Transition } from "../catalog/changed-fields.js";
 import { diff, restoration, type Step } from "../catalog/changes.js";
 import { isTakenIn, memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
@@ -11,6 +11,7 @@ import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Member } from "../catalog/risks.js";
+import { valuePath } from "../catalog/value-path.js";
 import type { TableChange } from "../mongo/change-store.js";
 import {
   type ChangePlan,
@@ -24,17 +25,20 @@ import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
 /**
  * Plans `POST /svc_table/{id}/undo`.
  * @param change the last change of the table that can be undone
+ * @param known all changes of the table that are kept
  * @throws AppError 409 when something else has taken its place
  */
 export function planUndo(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
   change: TableChange,
+  known: readonly TableChange[],
 ): ChangePlan {
+  const pathOf = pathsIn(known);
   const existing = definitions.find((each) => each.id === change.table);
   const others = definitions.filter((each) => each.id !== change.table);
   const catalog = buildCatalog(0, others, deps.systemTables);
-  const wanted = beforeChange(definitions, catalog, existing, change);
+  const wanted = beforeChange(definitions, catalog, existing, change, pathOf);
   // Other tables lead to it by its name of now.
   const asNow = { ...wanted, name: (existing ?? wanted).name };
   const after = fittingNow(wanted, () =>
@@ -45,10 +49,35 @@ export function planUndo(
   const { steps, fills } =
     existing === undefined
       ? { steps: [restoration(after)], fills: [] }
-      : undoing(existing, after, change, [...others, ...deps.systemTables]);
+      : undoing(existing, after, change, { others: [...others, ...deps.systemTables], pathOf });
   const own: ChangePlan["own"] =
     existing === undefined ? { from: undefined, to: after } : { from: existing, to: after };
   return completePlan(deps, definitions, { own, steps, fills, undoes: change });
+}
+
+/** By which changes values came from one field to another. */
+type PathOf = (member: string, between: Parameters<typeof valuePath>[1]) => ReturnType<typeof valuePath>;
+
+function pathsIn(known: readonly TableChange[]): PathOf {
+  const made = known.filter(({ undoes }) => undoes === null).flatMap((each) => ownTransition(each) ?? []);
+  return (member, between) => valuePath(member, between, made);
+}
+
+/**
+ * Is it known what has become of a member's values since a change? Links that led elsewhere for a while went with that, and
+ * nobody took them away; where it was the change that let them lead elsewhere, none of them come from the former ones.
+ */
+function isTraced(member: string, change: Transition, now: TableDefinition, pathOf: PathOf): boolean {
+  const since = pathOf(member, { from: change.after.storage.fields[member], to: now.storage.fields[member] });
+  if (since === undefined) return false;
+  return leadsElsewhere(change, member) || !since.some((each) => leadsElsewhere(each, member));
+}
+
+function leadsElsewhere(change: Transition, member: string): boolean {
+  const [from, to] = [change.before, change.after].map(({ relations }) =>
+    relations.find(({ id }) => id === member),
+  );
+  return from !== undefined && to !== undefined && isRetargeted(change, from, to);
 }
 
 /** What is done to a table that still exists. */
@@ -56,7 +85,7 @@ function undoing(
   existing: TableDefinition,
   after: TableDefinition,
   change: TableChange,
-  others: readonly TableDefinition[],
+  { others, pathOf }: { readonly others: readonly TableDefinition[]; readonly pathOf: PathOf },
 ): Pick<ChangePlan, "steps" | "fills"> {
   const { steps, fills } = diff(existing, after);
   const marks = fills.filter(({ kind }) => kind === "mark");
@@ -65,7 +94,7 @@ function undoing(
     steps: [...steps, ...values.filter(({ where }) => steps.every((step) => step.where !== where))].map(
       withoutConfirmation,
     ),
-    fills: [...restoringFills(existing, after, others, notesIn(change)), ...marks],
+    fills: [...restoringFills(existing, after, others, notesIn(change), pathOf), ...marks],
   };
 }
 
@@ -134,6 +163,7 @@ function beforeChange(
   others: Catalog,
   existing: TableDefinition | undefined,
   change: TableChange,
+  pathOf: PathOf,
 ): TableDefinition {
   const before = ownBefore(change);
   if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
@@ -146,8 +176,11 @@ function beforeChange(
   const reverted =
     existing === undefined || later === undefined
       ? then
-      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) }, (table, name) =>
-          isTakenIn(others, table, name),
+      : revertChange(
+          existing,
+          { before: then, after: byNamesOfNow(later, change, names) },
+          (table, name) => isTakenIn(others, table, name),
+          (member) => isTraced(member, { before, after: later }, existing, pathOf),
         );
   const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
   const gone = before.relations.flatMap((each) => {
@@ -221,6 +254,7 @@ function restoringFills(
   after: TableDefinition,
   others: readonly TableDefinition[],
   notes: (member: string) => { readonly note?: Note },
+  pathOf: PathOf,
 ): Restore[] {
   const moved = <Member extends { readonly id: string }>(
     then: readonly Member[],
@@ -232,9 +266,10 @@ function restoringFills(
       const isMoved = from !== undefined && later !== undefined && former !== undefined && later !== former;
       return isMoved ? [{ from, to, pair: { later, former, ...notes(to.id) } }] : [];
     });
-  const columns = moved(after.columns, now.columns).map(
-    ({ to, pair }): Restore => ({ kind: "restore", member: to.id, ...pair }),
-  );
+  const columns = moved(after.columns, now.columns).map(({ to, pair }): Restore => {
+    const path = pathOf(to.id, { from: pair.former, to: pair.later }) ?? [];
+    return { kind: "restore", member: to.id, ...pair, path };
+  });
   const links = moved(after.relations, now.relations)
     .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
     .flatMap(({ to, pair }): Restore[] => {

@@ -25,7 +25,7 @@ import { type ChangePlan, changedDefinitions, indexChanges, numbersKept } from "
 /** Plans the change by the present definitions; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => ChangePlan | Promise<ChangePlan>;
 
-/** How long a change waits for another one to end, unless something else is said. */
+/** How long a change waits for another one, and for what requests have left, unless something else is said. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 /** How long it waits for writes in progress. */
@@ -47,8 +47,8 @@ export interface Started {
  * Begins a change; resolves once it is accepted. A refusal is always reported: by the answer or, if checking the records
  * takes long, by `done` and the table's own record.
  * @param confirmed the hash that the client was shown, or undefined
- * @param patienceMs how long it waits for another change to end
- * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
+ * @param patienceMs how long it waits for another change to end, and for what interrupted requests have left in the table
+ * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT where that takes longer; nothing is changed then
  */
 export function startChange(
   deps: ChangeDeps,
@@ -88,9 +88,10 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   // Before anybody is held up: most refusals come from here.
   await within(LONG_ASKING_MS, allowed);
   const holder = { change: order.change, instance: deps.presence.id };
+  const deadline = performance.now() + order.patienceMs;
   if (movesValues(first)) await awaitUnfinished(deps, first.table, order.patienceMs);
   await deps.changesUnderWay.while(holder.change, async () => {
-    await takeLock(deps, holder, order.patienceMs);
+    await takeLock(deps, holder, Math.max(0, deadline - performance.now()));
     await whileLocked(deps, holder, planner, { ...order, began, allowed });
   });
 }
@@ -411,7 +412,10 @@ async function notUnique(
     what: plan.steps[0]?.what ?? "table.set",
     where: names,
     rows: records,
-    why: "would share their value with another record; make the values different first",
+    why:
+      plan.undoes === undefined
+        ? "would share their value with another record; make the values different first"
+        : "would share their value with another record; make the values different first, or switch off what makes them unique if that was set since",
     examples: examples.map((id) => idText(table, id)),
     confirmed: "impossible",
   };

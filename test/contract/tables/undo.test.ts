@@ -510,6 +510,16 @@ describe("undo", () => {
     expect((await undo(made.id)).status).toBe(409);
   });
 
+  it("brings values back as they were before the first of two changes, through a type that it never had", async () => {
+    const made = await table(TEXT, [{ a: "007" }, { a: "1" }, { a: "none" }]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "boolean" }) });
+    const byHand = { columns: columnsWith(made, "a", { type: "string" }) };
+    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["007", "1", "none"]);
+  });
+
   it("brings a list of links back where the relation was made a list again by hand", async () => {
     const people = await table(TEXT, [{ a: "Ann" }, { a: "Ben" }]);
     const ids = (await admin.get(`/${people.name}`, { sort: "a" })).body.data.map(({ id }: Row) => id);
