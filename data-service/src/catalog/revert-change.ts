@@ -1,5 +1,6 @@
 // Restores what one change removed, keeping whatever was changed since.
 import { same } from "./canonical.js";
+import { isMoved, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { makeWay } from "./make-way.js";
 import { renamedKeys } from "./renamed-keys.js";
@@ -35,25 +36,24 @@ export function isKeptSetting(where: string): where is Setting {
  */
 export function revertChange(
   now: TableDefinition,
-  { before, after }: { readonly before: TableDefinition; readonly after: TableDefinition },
+  { before, after }: Transition,
   isTaken: (table: string, name: string) => boolean,
   isTraced: (member: string) => boolean = () => true,
 ): TableDefinition {
-  const isMoved = (id: string): boolean => before.storage.fields[id] !== after.storage.fields[id];
   const ifTraced =
     <Kind extends Member>(revert: Revert<Kind>): Revert<Kind> =>
     (each) =>
-      isMoved(each.former.id) && !isTraced(each.former.id) ? undefined : revert(each);
-  const [ofColumn, ofRelation] = [ifTraced(revertedColumn), ifTraced(revertedRelation)];
+      isMoved({ before, after }, each.former.id) && !isTraced(each.former.id) ? undefined : revert(each);
   const back = {
-    columns: revertMembers(now.columns, before.columns, after.columns, ofColumn),
-    relations: revertMembers(now.relations, before.relations, after.relations, ofRelation),
+    columns: revertMembers(now.columns, before.columns, after.columns, ifTraced(revertedColumn)),
+    relations: revertMembers(now.relations, before.relations, after.relations, ifTraced(revertedRelation)),
   };
   const added = {
     columns: addedTo(before.columns, after.columns),
     relations: addedTo(before.relations, after.relations),
   };
-  const { columns, relations } = makeWay(now.name, back, added, isTaken);
+  const members = { columns: back.columns.members, relations: back.relations.members };
+  const { columns, relations } = makeWay(now.name, members, added, isTaken);
   const pick = <Value>(then: Value, later: Value, current: Value): Value =>
     same(later, current) ? then : current;
   // By the names that their members have in the end: a member that was renamed since does not affect them.
@@ -62,19 +62,6 @@ export function revertChange(
       renamedKeys(of(table), namesIn(table, [...columns, ...relations]));
     return pick(inTheEnd(before), inTheEnd(after), inTheEnd(now));
   };
-  // A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
-  const returning = [
-    ...before.columns.filter((each) => returns(each, now.columns, after.columns, ofColumn)),
-    ...before.relations.filter((each) => returns(each, now.relations, after.relations, ofRelation)),
-  ];
-  const fields = { ...now.storage.fields };
-  for (const { id } of returning) {
-    const then = before.storage.fields[id];
-    if (then !== undefined && isMoved(id)) fields[id] = then;
-  }
-  const used = new Set(Object.values(fields));
-  const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
-  const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
   const settings: RevertedSettings = {
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
@@ -89,13 +76,37 @@ export function revertChange(
     ...settings,
     columns,
     relations,
-    storage: {
-      collection: now.storage.collection,
-      fields,
-      ...(now.storage.adopted === undefined ? {} : { adopted: now.storage.adopted }),
-      ...(retired.length === 0 ? {} : { retired }),
-    },
+    storage: revertedStorage(now, { before, after }, [
+      ...back.columns.returning,
+      ...back.relations.returning,
+    ]),
   });
+}
+
+/**
+ * A field holds what its member's type says, so the two come back together or not at all: wherever the values are by now.
+ * @param returning ids of the members that come back
+ */
+function revertedStorage(
+  now: TableDefinition,
+  change: Transition,
+  returning: readonly string[],
+): TableDefinition["storage"] {
+  const { collection, adopted, fields: present, retired: left = [] } = now.storage;
+  const fields = { ...present };
+  for (const id of returning) {
+    const former = change.before.storage.fields[id];
+    if (former !== undefined && isMoved(change, id)) fields[id] = former;
+  }
+  const used = new Set(Object.values(fields));
+  const all = new Set([...Object.values(present), ...left]);
+  const retired = [...all].filter((field) => !used.has(field)).toSorted();
+  return {
+    collection,
+    fields,
+    ...(adopted === undefined ? {} : { adopted }),
+    ...(retired.length === 0 ? {} : { retired }),
+  };
 }
 
 /** What a setting forbids that stays as it is comes back without that: what is unique among shards, numbers of what is kept. */
@@ -121,31 +132,24 @@ function namesIn(table: TableDefinition, members: readonly Member[]): Map<string
   return new Map([...table.columns, ...table.relations].map(({ id, name }) => [name, byId.get(id)]));
 }
 
+/** @returns the members, and the ids of those that come back as they were, or from where they went */
 function revertMembers<Kind extends Member>(
   now: readonly Kind[],
   before: readonly Kind[],
   after: readonly Kind[],
   revert: Revert<Kind>,
-): Kind[] {
+): { readonly members: readonly Kind[]; readonly returning: readonly string[] } {
+  const returning: string[] = [];
   const kept = now.map((current) => {
     const [former, later] = [find(before, current.id), find(after, current.id)];
-    if (former !== undefined) return (later && revert({ former, later, current })) ?? current;
-    return needsValues(later) && needsValues(current) ? { ...current, required: false } : current;
+    if (former === undefined)
+      return needsValues(later) && needsValues(current) ? { ...current, required: false } : current;
+    const back = later && revert({ former, later, current });
+    if (back !== undefined) returning.push(current.id);
+    return back ?? current;
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
-  return [...kept, ...removed];
-}
-
-/** Does a member that the change has changed, or taken away, come back to where its former values are? */
-function returns<Kind extends Member>(
-  former: Kind,
-  now: readonly Kind[],
-  after: readonly Kind[],
-  revert: Revert<Kind>,
-): boolean {
-  const [current, later] = [find(now, former.id), find(after, former.id)];
-  if (current === undefined || later === undefined) return current === later;
-  return revert({ former, later, current }) !== undefined;
+  return { members: [...kept, ...removed], returning: [...returning, ...removed.map(({ id }) => id)] };
 }
 
 function find<Kind extends Member>(list: readonly Kind[], id: string): Kind | undefined {
