@@ -4,7 +4,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
-import type { NotedStep } from "../records/whole/steps.js";
+import type { Step } from "../records/whole/steps.js";
 import { isTooLargeToWrite } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
 
@@ -25,7 +25,7 @@ export interface Note {
   readonly at: Date;
   /** The entry of this key says whether they are complete. */
   readonly once?: OnceOwner;
-  readonly steps: readonly NotedStep[];
+  readonly steps: readonly Step[];
   /** They were taken back once; what was still under way by then is to be looked for once more, after `at`. */
   readonly again?: boolean;
   /** They are complete, or taken back: only the note itself is left. */
@@ -70,7 +70,7 @@ interface Stamped {
   instance: string;
   at: Date;
 }
-type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: NotedStep[]; again?: boolean; done?: boolean };
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: Step[]; again?: boolean; done?: boolean };
 type DeleteDocument = Stamped & Omit<Delete, "id">;
 
 export class UnfinishedStore {
@@ -104,7 +104,7 @@ export class UnfinishedStore {
    * @returns false when somebody has taken this process for dead
    * @throws AppError 400 for one that is too large, alone or with those before
    */
-  async add({ id, instance }: Pick<Note, "id" | "instance">, step: NotedStep): Promise<boolean> {
+  async add({ id, instance }: Pick<Note, "id" | "instance">, step: Step): Promise<boolean> {
     const added = { $push: { steps: step } };
     const { matchedCount } = await this.#unfinished
       .updateOne({ _id: id, instance }, added)
@@ -149,13 +149,12 @@ export class UnfinishedStore {
 
   /**
    * The ids of those that have written to a table, or were about to, and are neither whole nor taken back.
-   * @param since what has noted nothing since then is left out
+   * @param since what began before then is left out
    */
   async openIn(table: string, since: Date): Promise<ReadonlySet<string>> {
     const from = ObjectId.createFromTime(Math.floor(since.getTime() / 1000));
-    const isRecent = { $or: [{ "steps.noted": { $gte: from } }, { _id: { $gte: from } }] };
     const isOpen = { done: { $ne: true }, again: { $ne: true } };
-    const open = this.#unfinished.find({ "steps.table": table, ...isOpen, ...isRecent });
+    const open = this.#unfinished.find({ "steps.table": table, ...isOpen, _id: { $gte: from } });
     const ids = await open.project<{ _id: ObjectId }>({ _id: 1 }).toArray();
     return new Set(ids.map(({ _id }) => _id.toHexString()));
   }

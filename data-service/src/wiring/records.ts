@@ -48,7 +48,7 @@ import { type HooksOf, hooksByTable, type TableHooks } from "../records/table-ho
 import { makeUserHooks } from "../records/user-hooks.js";
 import { areDone } from "../records/whole/are-done.js";
 import { stepsAreKept } from "../records/whole/are-kept.js";
-import { takingBack } from "../records/whole/take-back.js";
+import { takeBack } from "../records/whole/take-back.js";
 import { Unfinished } from "../records/whole/unfinished.js";
 import { makeSealer } from "../records/write/seal.js";
 import type { AccessDeps } from "../schema/apply-access.js";
@@ -122,7 +122,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       instance,
       clock,
       logger,
-      takingBack: (of) => takingBack({ ...parts, logger: of }),
+      takeBack: (steps, of) => takeBack({ ...parts, logger: of }, steps),
       areDone: (steps) => areDone(parts, steps),
       areKept: async (steps) => stepsAreKept(parts, await catalogs.refresh(), steps),
       alone: isEmbedded(config),

@@ -62,12 +62,6 @@ export interface Moved {
 
 export type Step = MadeStep | ChangedStep | LinkedStep;
 
-/** A step in a note. */
-export type NotedStep = Step & {
-  /** Its place among the steps of all requests of its process. Earlier versions noted none. */
-  readonly noted?: ObjectId;
-};
-
 /** How many records steps are about. */
 export function recordsIn(steps: readonly Step[]): number {
   const count = (step: Step): number => {

@@ -39,17 +39,18 @@ import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 type Given = RecordDeps & { readonly logger: Logger };
 type Deps = Acting<Given>;
 
-/** @returns what takes one step back; to be called with the last first. Doing it again changes nothing. */
-export async function takingBack(given: Given): Promise<(step: Step) => Promise<void>> {
+/** Takes steps back, the last first. Doing it again changes nothing. */
+export async function takeBack(given: Given, steps: readonly Step[]): Promise<void> {
+  if (steps.length === 0) return;
   const deps = actingForNobody(given);
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
-  /** Records among what was made that must stay, because something that can neither be moved back nor unlinked points to them. */
+  /** Records this request made that must stay, because something that can neither be moved back nor unlinked points to them. */
   const needed: LinkedStep["to"][] = [];
-  return async (step) => {
+  for (const step of steps.toReversed()) {
     const table = tableById(catalog, step.table);
     // All of it went with its table.
-    if (table === undefined) return;
+    if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
@@ -61,7 +62,7 @@ export async function takingBack(given: Given): Promise<(step: Step) => Promise<
       if (step.kind === "linked") needed.push(step.to);
       if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
-  };
+  }
 }
 
 /** What must stay, and what that is bound to in turn: it would go along with that. */

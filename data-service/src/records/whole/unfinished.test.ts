@@ -27,8 +27,6 @@ function world({ alone = false } = {}) {
   /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
   const lost: ("answer" | "process")[] = [];
   const away = { isAway: false };
-  /** Tables where nothing can be taken back. */
-  const stuck = new Set<string>();
   const there = { areDone: true };
   const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
     kept.get(id.toHexString())?.instance === instance;
@@ -82,17 +80,15 @@ function world({ alone = false } = {}) {
         takeOver: async () => true,
         remove: async (key) => void freed.push(key),
       },
-      takingBack: async (logger) => {
+      takeBack: async (steps, logger) => {
         loggers.push(logger);
-        return async ({ table }) => {
-          if (away.isAway || stuck.has(table)) throw new Error("the database is away");
-          back.push(table);
-        };
+        if (away.isAway) throw new Error("the database is away");
+        back.push(...steps.toReversed().map(({ table }) => table));
       },
       areDone: async () => there.areDone,
       areKept: async () => false,
     });
-  return { kept, back, freed, loggers, lost, away, stuck, there, later, unfinished };
+  return { kept, back, freed, loggers, lost, away, there, later, unfinished };
 }
 
 describe.each(["orTakeBack", "wholly"] as const)("%s", (how) => {
@@ -188,49 +184,6 @@ describe("what a process has left", () => {
     await left(unfinished("dead"), "a", "b");
     expect(await unfinished("other").repair(async ({ instance }) => instance === "dead")).toBe(1);
     expect([back, kept.size]).toEqual([["b", "a"], 0]);
-  });
-
-  it("is taken back from its last write to its first, whichever request began first", async () => {
-    const { back, unfinished } = world({ alone: true });
-    const dead = unfinished("dead");
-    let goOn = (): void => undefined;
-    const others = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    void dead.wholly(async (log) => {
-      await log.note(step("a1"));
-      await others;
-      await log.note(step("a2"));
-      await new Promise(() => undefined);
-    });
-    await left(dead, "b1", "b2");
-    goOn();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await unfinished("other").repair(async () => true)).toBe(2);
-    expect(back).toEqual(["a2", "b2", "b1", "a1"]);
-  });
-
-  it("is left until it is known that the process does no more about any of it", async () => {
-    const { back, later, unfinished } = world();
-    const dead = unfinished("dead");
-    await left(dead, "a");
-    later(4_000);
-    await left(dead, "b");
-    const other = unfinished("other");
-    const isSilent = async ({ at }: Note): Promise<boolean> => at.getTime() < 2_000;
-    expect([await other.repair(isSilent), back]).toEqual([0, []]);
-    expect([await other.repair(async () => true), back]).toEqual([2, ["b", "a"]]);
-  });
-
-  it("keeps nothing else waiting where some of it can't be taken back", async () => {
-    const { back, stuck, unfinished } = world({ alone: true });
-    const dead = unfinished("dead");
-    await left(dead, "a", "b");
-    await left(dead, "c", "d");
-    stuck.add("b");
-    expect([await unfinished("other").repair(async () => true), back]).toEqual([1, ["d", "c"]]);
-    stuck.clear();
-    expect([await unfinished("third").repair(async () => true), back]).toEqual([1, ["d", "c", "b", "a"]]);
   });
 
   it("is taken back once more two minutes later where its commands may still be done", async () => {

@@ -10,7 +10,6 @@ import type { Note, OnceOwner, UnfinishedStore } from "../../mongo/unfinished-st
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
-import { lastFirst, leftSince, type Taken } from "./left-notes.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
 import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
 
@@ -24,8 +23,8 @@ export interface UnfinishedDeps {
   readonly instance: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Gives what takes one step back; it is called with the last first. */
-  readonly takingBack: (logger: Logger) => Promise<(step: Step) => Promise<void>>;
+  /** Takes steps back, the last first. */
+  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<void>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly Step[]) => Promise<boolean>;
   /** Is all of it in deleted tables that may come back? */
@@ -106,10 +105,8 @@ export class Unfinished {
     let isNoted = false;
     const log: StepLog = {
       note: async (step) => {
-        // A record is read, noted and written only as it was read: so of two writes of it, the earlier one was noted first.
-        const noted = { ...step, noted: new ObjectId() };
-        if (isNoted && !(await notes.add(note, noted))) throw tookTooLong();
-        if (!isNoted) await notes.begin({ ...note, steps: [noted] });
+        if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
+        if (!isNoted) await notes.begin({ ...note, steps: [step] });
         isNoted = true;
         // One that could not be noted is not done, so that nothing of it is to be taken back.
         steps.push(step);
@@ -138,12 +135,8 @@ export class Unfinished {
    * and what is in deleted tables waits for these.
    */
   async takeBackOf(key: string): Promise<void> {
-    const taken: Taken[] = [];
     for (const left of await this.#deps.notes.ofOnce(key))
-      if (!(await this.#deps.areKept(left.steps))) taken.push(...(await this.#take(left)));
-    await this.#takeBackTogether(taken, (error) => {
-      throw error;
-    });
+      if (!(await this.#deps.areKept(left.steps))) await this.#takeOver(left);
   }
 
   /** Forgets the notes of a request that is whole, before the entry goes that says so. */
@@ -159,21 +152,17 @@ export class Unfinished {
    * @returns how many requests were taken back
    */
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
-    // One that can't be taken back now must not keep the others waiting; the next repair tries again.
-    const putOff = (err: unknown, { id }: Note): void =>
-      this.#deps.logger.error({ err, note: id }, "an interrupted request is not taken back yet");
-    const isIdle = ({ id }: Note): boolean => !this.#underWay.has(id) && !this.#unheard.has(id);
-    const idle = (await this.#deps.notes.all()).filter(isIdle);
-    const since = leftSince(idle, this.#deps.instance);
-    const taken: Taken[] = [];
-    for (const left of idle) {
-      const isLeft = (note: Note): Promise<boolean> => isDead({ ...note, at: since(note) });
-      await this.#takeIf(left, isLeft).then(
-        (each) => taken.push(...each),
-        (err: unknown) => putOff(err, left),
-      );
+    let takenBack = 0;
+    for (const left of await this.#deps.notes.all()) {
+      if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
+      const isTakenBack = this.#takeOverIf(left, isDead).catch((err: unknown) => {
+        // One that can't be taken back now must not keep the others waiting; the next repair tries again.
+        this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
+        return false;
+      });
+      if (await isTakenBack) takenBack += 1;
     }
-    return this.#takeBackTogether(taken, putOff);
+    return takenBack;
   }
 
   #newNote(turn: { readonly once: Note["once"] } | undefined): Omit<Note, "steps"> {
@@ -182,10 +171,8 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  async #takeBack(steps: readonly Step[]): Promise<void> {
-    if (steps.length === 0) return;
-    const back = await this.#deps.takingBack(this.#deps.logger);
-    for (const step of steps.toReversed()) await back(step);
+  #takeBack(steps: readonly Step[]): Promise<void> {
+    return this.#deps.takeBack(steps, this.#deps.logger);
   }
 
   /**
@@ -193,12 +180,8 @@ export class Unfinished {
    * @returns false when somebody has taken this process for dead, and took it back as well
    */
   async #takeBackNoted(note: Omit<Note, "steps">, steps: readonly Step[], isOver: boolean): Promise<boolean> {
-    await this.#takeBack(steps);
-    return this.#endTakenBack(note, isOver);
-  }
-
-  async #endTakenBack(note: Omit<Note, "steps">, isOver: boolean): Promise<boolean> {
     const { notes, clock } = this.#deps;
+    await this.#takeBack(steps);
     if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + WRITTEN_WITHIN_MS));
     const isOurs = await notes.end(note);
     this.#forget(note);
@@ -239,64 +222,36 @@ export class Unfinished {
     notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
   }
 
-  async #takeIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<readonly Taken[]> {
+  async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
     // Its key is forgotten one day, and a note that waits for a deleted table to come back would then not be known as whole.
     if (left.once !== undefined && (await this.#hasEnded(left.once))) {
       await this.#deps.notes.forget(left);
-      return [];
+      return false;
     }
     // Also one that has ended: its process may not have heard so, and may ask for it again.
-    if (!(await isDead(left))) return [];
-    if (left.done !== true) return this.#take(left);
+    if (!(await isDead(left))) return false;
+    if (left.done !== true) return this.#takeOver(left);
     await this.#deps.notes.forget(left);
-    return [];
+    return false;
   }
 
-  /** @returns nothing where there is nothing to take back, or somebody else does it */
-  async #take(left: Note): Promise<readonly Taken[]> {
+  /** @returns whether there was something to take back, and nobody else did it */
+  async #takeOver(left: Note): Promise<boolean> {
     const { notes, instance, clock, logger } = this.#deps;
     const note = await notes.take(left, instance, clock.now());
-    if (note === undefined) return [];
+    if (note === undefined) return false;
     if (note.once !== undefined && (await this.#isWhole(note.once))) {
       await notes.forget(note);
-      return [];
+      return false;
     }
     // Of thousands of records this takes minutes, and at a start everybody waits for it.
     logger.info(
       { note: note.id, records: recordsIn(note.steps) },
       "taking back what an interrupted request has written",
     );
-    return [{ note, isOver: this.#isLastLook(left) }];
-  }
-
-  /**
-   * Takes back what several requests have written, step by step: where two have changed the same record, the last change goes
-   * first, whichever request began first.
-   * @param failed what to do where one can't be taken back; the others go on
-   * @returns how many were taken back
-   */
-  async #takeBackTogether(
-    taken: readonly Taken[],
-    failed: (error: unknown, note: Note) => void,
-  ): Promise<number> {
-    if (taken.length === 0) return 0;
-    const back = await this.#deps.takingBack(this.#deps.logger);
-    const left = new Set(taken);
-    const unlessFailed = async (each: Taken, act: () => Promise<unknown>): Promise<void> => {
-      if (!left.has(each)) return;
-      await act().catch((error: unknown) => {
-        left.delete(each);
-        failed(error, each.note);
-      });
-    };
-    for (const { of, step } of lastFirst(taken)) await unlessFailed(of, () => back(step));
-    for (const each of taken) await unlessFailed(each, () => this.#endTaken(each));
-    return left.size;
-  }
-
-  async #endTaken({ note, isOver }: Taken): Promise<void> {
-    await this.#endTakenBack(note, isOver);
+    await this.#takeBackNoted(note, note.steps, this.#isLastLook(left));
     if (note.once !== undefined) await this.#free(note.once.key);
+    return true;
   }
 
   /** Sending the key again starts afresh, unless another request with it has left something that is to be taken back first. */
