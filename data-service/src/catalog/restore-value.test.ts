@@ -47,6 +47,32 @@ const textAtLast = between(column("string"), column("boolean"), column("int"), c
 const [small, large] = [{ values: ["a"] }, { values: ["a", "b"] }];
 const grownAgain = between(column("enum", large), column("enum", small), column("enum", large));
 const filledSince = between(column("int", { required: true, default: 7 }), column("int"), column("string"));
+const fewest = { values: ["b"] };
+const givenUp = between(column("enum", fewest), column("enum", { values: ["a", "b"] }));
+const toOthers = restorer(
+  {
+    column: column("enum", { values: ["b", "c"] }),
+    now: column("enum", fewest),
+    made: [{ from: column("enum", { values: ["a", "b", "c"] }), to: column("enum", fewest) }],
+  },
+  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
+  (_column, value) => value,
+);
+const adopted = { isAdopted: true } as const;
+const filledInPlace = restorer(
+  {
+    column: column("string", adopted),
+    now: column("int", { ...adopted, required: true, default: 0 }),
+    made: [{ from: column("string", adopted), to: column("int", adopted) }],
+  },
+  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
+  (_column, value) => value,
+);
+const hiddenAgain = between(
+  column("string", { encrypted: true }),
+  column("string", { required: true, default: "open" }),
+  column("string", { encrypted: true }),
+);
 const wasRequired = restorer(
   {
     column: column("string"),
@@ -92,6 +118,18 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["gives way to what was written after two types", textAtLast, "8", "007", is("8")],
   ["stays away where a default was given since", filledSince, 7, undefined, STAYS],
   ["gives way to the default where it was required before", wasRequired, 0, undefined, is("0")],
+  ["stays that was no member any more", givenUp, undefined, "a", STAYS],
+  ["goes that is no member since", toOthers, undefined, "a", NOTHING],
+  ["stays of which an earlier version made an empty list", toFewer, [], ["a"], STAYS],
+  ["stays where a default was filled in beside it", filledInPlace, 0, "many", STAYS],
+  ["stays away where a default was filled in in its place", filledInPlace, 0, undefined, STAYS],
+  [
+    "gives way to the default of a time when nothing of it was hidden",
+    hiddenAgain,
+    "open",
+    undefined,
+    is("open"),
+  ],
   ["list stays while its first link is there", toList, 1, [1, 2], STAYS],
   ["list gives way to another link", toList, 2, [1, 2], is([2])],
   ["list goes with the link", toList, undefined, [1, 2], NOTHING],

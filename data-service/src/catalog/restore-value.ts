@@ -1,5 +1,5 @@
 // What a former field should hold again when the change that moved its values is undone. Pure.
-import type { Json } from "@portico/shared/json";
+import { isArray, type Json } from "@portico/shared/json";
 import { EJSON, serialize } from "bson";
 import { same } from "./canonical.js";
 import type { Column } from "./catalog.js";
@@ -47,18 +47,38 @@ export function restorer(
   store: (column: Column, value: Stored) => Stored,
 ): Restorer {
   const read = reader(jsonOf);
-  const isHidden = made.some(({ to }) => to.encrypted) && !column.encrypted;
+  const isHidden = made.some(({ from, to }) => to.encrypted && !from.encrypted);
+  const isRequired = made[0].from.required || (column.required && column.isAdopted !== true);
   // Else a record without the former value was made since, or lost it to a change that kept it nowhere in the open.
-  const mayBeNull = !column.required && !made[0].from.required && !isHidden;
+  const mayBeNull = !isRequired && !isHidden;
   const madeOf = (former: Json): Json =>
-    former === null && !mayBeNull ? null : made.reduce(converted, former);
+    former === null && !mayBeNull ? null : filledIn(made.reduce(converted, former), now);
+  const isAsMade = (present: Json, former: Json): boolean =>
+    same(present, madeOf(former)) || (former !== null && isEmptyList(present) && madeOf(former) === null);
   return (presentStored, formerStored) => {
     const [present, former] = [read(now, presentStored), read(column, formerStored)];
-    if (same(present, madeOf(former))) return undefined;
+    if (isAsMade(present, former) && !isGivenUp(former, made[0].from, column)) return undefined;
     const value = convert(present, now, column);
     if (same(former, toJson(column, value))) return undefined;
     return { value: value === undefined ? undefined : store(column, value) };
   };
+}
+
+/** Adopted documents get a default in the field that they have. */
+function filledIn(json: Json, { isAdopted, required, default: standard = null }: Column): Json {
+  return json === null && isAdopted === true && required ? standard : json;
+}
+
+/** Earlier versions made an empty list of what has no member of an enum. */
+function isEmptyList(json: Json): boolean {
+  return isArray(json) && json.length === 0;
+}
+
+/** Does it hold a value of an enum that was given up since? */
+function isGivenUp(former: Json, from: Column, column: Column): boolean {
+  const isLost = (each: Json): boolean =>
+    typeof each === "string" && from.values.includes(each) && !column.values.includes(each);
+  return (isArray(former) ? former : [former]).some(isLost);
 }
 
 /** What a change has made of a value: a required column has its default where there would be nothing. */

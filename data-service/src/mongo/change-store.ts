@@ -70,7 +70,7 @@ export interface ChangeStore {
   lastUndoable(table: string, since: Date): Promise<TableChange | undefined>;
   /** All changes of a table since `since` that can be undone, the last one first. */
   undoable(table: string, since: Date): Promise<TableChange[]>;
-  /** All changes of a table that are in use or were, and have not been swept yet. */
+  /** All changes of a table that have not been swept yet, also one that is not finished: it may be in use by now. */
   madeOf(table: string): Promise<TableChange[]>;
   /** Ids of the tables that were deleted last since `since` under this name and can come back, the last one first. */
   deletedAs(name: string, since: Date): Promise<string[]>;
@@ -126,7 +126,7 @@ export function makeChangeStore(db: Db): ChangeStore {
       return (await undoableOf({ table }, since).toArray()).map(toChange);
     },
     async madeOf(table) {
-      return (await changes.find({ table, state: { $ne: "preparing" } }).toArray()).map(toChange);
+      return (await changes.find({ table }).toArray()).map(toChange);
     },
     async deletedAs(name, since) {
       const deletions = { removed: { $ne: [] }, before: { $elemMatch: { name } } };

@@ -284,7 +284,7 @@ async function restorerOf(deps: DataDeps, plan: ChangePlan, table: Table, each: 
   const back = { column: to, now: from, made };
   const restore = restorer(back, read, (column, value) => sealed(deps, column, value));
   if (each.note === undefined) return restore;
-  return unlessOthers(restore, each.note.holds === "made" ? isMade(from, to, read) : sameValue);
+  return unlessOthers(restore, each.note.holds === "made" ? isMade(made[0].to, to, read) : sameValue);
 }
 
 function madeBy({ before, after }: Transition, member: string): Made {

@@ -11,7 +11,6 @@ import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Member } from "../catalog/risks.js";
-import { valuePath } from "../catalog/value-path.js";
 import type { TableChange } from "../mongo/change-store.js";
 import {
   type ChangePlan,
@@ -20,7 +19,7 @@ import {
   type PlanDeps,
   requireOwnCollection,
 } from "./plan-change.js";
-import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
+import { ownAfter, ownBefore, ownTransition, type PathOf, pathsIn } from "./stored-change.js";
 
 /**
  * Plans `POST /svc_table/{id}/undo`.
@@ -53,14 +52,6 @@ export function planUndo(
   const own: ChangePlan["own"] =
     existing === undefined ? { from: undefined, to: after } : { from: existing, to: after };
   return completePlan(deps, definitions, { own, steps, fills, undoes: change });
-}
-
-/** By which changes values came from one field to another. */
-type PathOf = (member: string, between: Parameters<typeof valuePath>[1]) => ReturnType<typeof valuePath>;
-
-function pathsIn(known: readonly TableChange[]): PathOf {
-  const made = known.filter(({ undoes }) => undoes === null).flatMap((each) => ownTransition(each) ?? []);
-  return (member, between) => valuePath(member, between, made);
 }
 
 /**

@@ -220,6 +220,26 @@ describe("the history of a record", () => {
     ]);
   });
 
+  it("tells after an undo also what was written under each of several types since", async () => {
+    const columns = [{ name: "size", type: "string" }];
+    const table = await make("/svc_table", { name: "barrels", history: true, columns });
+    const barrel = await make("/barrels", { size: "007" });
+    const typed = async (type: string) => ({
+      columns: columnsWith(await tableNamed(admin, "barrels"), "size", { type }),
+    });
+    await patchConfirmed(admin, table, await typed("int"));
+    await admin.patch(`/barrels/${barrel}`, { size: 99 });
+    expect((await admin.patch(`/svc_table/${table}`, await typed("string"))).status).toBe(200);
+    await admin.patch(`/barrels/${barrel}`, { size: "new" });
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    const { body } = await admin.get(`/barrels/${barrel}/history`);
+    expect(body.data.map(({ changes }: { changes: object }) => changes)).toEqual([
+      { size: { from: "99", to: "new" } },
+      { size: { from: 7, to: 99 } },
+      { size: { from: null, to: "007" } },
+    ]);
+  });
+
   it("tells nothing after an undo of what was written while the column was encrypted, or led to another table", async () => {
     const columns = [{ name: "code", type: "string" }];
     const relations = [{ name: "place", type: "many-to-one", table: "shelves" }];
