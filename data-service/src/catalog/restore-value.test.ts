@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
-import { linkRestorer, type Restorer, restorer, sameValue } from "./restore-value.js";
+import { type ColumnBack, linkRestorer, type Restorer, restorer, sameValue } from "./restore-value.js";
 
 const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   id: "c",
@@ -25,16 +25,18 @@ const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   secret: false,
   ...rest,
 });
+const restoring = (back: ColumnBack): Restorer =>
+  restorer(
+    back,
+    (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
+    (_column, value) => value,
+  );
 /** What comes back to the last column, which was made one after the other of those before it. */
 const between = (now: Column, ...before: readonly [...Column[], Column]): Restorer => {
   const all = [now, ...before];
   const made = before.map((from, at) => ({ from, to: all[at] ?? now })).toReversed();
   const [first = { from: now, to: now }, ...others] = made;
-  return restorer(
-    { column: first.from, now, made: [first, ...others] },
-    (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
-    (_column, value) => value,
-  );
+  return restoring({ column: first.from, now, made: [first, ...others] });
 };
 const toText = between(column("int"), column("string"));
 const withDefault = between(column("int", { required: true, default: 7 }), column("string"));
@@ -49,39 +51,27 @@ const grownAgain = between(column("enum", large), column("enum", small), column(
 const filledSince = between(column("int", { required: true, default: 7 }), column("int"), column("string"));
 const fewest = { values: ["b"] };
 const givenUp = between(column("enum", fewest), column("enum", { values: ["a", "b"] }));
-const toOthers = restorer(
-  {
-    column: column("enum", { values: ["b", "c"] }),
-    now: column("enum", fewest),
-    made: [{ from: column("enum", { values: ["a", "b", "c"] }), to: column("enum", fewest) }],
-  },
-  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
-  (_column, value) => value,
-);
+const toOthers = restoring({
+  column: column("enum", { values: ["b", "c"] }),
+  now: column("enum", fewest),
+  made: [{ from: column("enum", { values: ["a", "b", "c"] }), to: column("enum", fewest) }],
+});
 const adopted = { isAdopted: true } as const;
-const filledInPlace = restorer(
-  {
-    column: column("string", adopted),
-    now: column("int", { ...adopted, required: true, default: 0 }),
-    made: [{ from: column("string", adopted), to: column("int", adopted) }],
-  },
-  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
-  (_column, value) => value,
-);
+const filledInPlace = restoring({
+  column: column("string", adopted),
+  now: column("int", { ...adopted, required: true, default: 0 }),
+  made: [{ from: column("string", adopted), to: column("int", adopted) }],
+});
 const hiddenAgain = between(
   column("string", { encrypted: true }),
   column("string", { required: true, default: "open" }),
   column("string", { encrypted: true }),
 );
-const wasRequired = restorer(
-  {
-    column: column("string"),
-    now: column("int"),
-    made: [{ from: column("string", { required: true }), to: column("int", { required: true, default: 0 }) }],
-  },
-  (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
-  (_column, value) => value,
-);
+const wasRequired = restoring({
+  column: column("string"),
+  now: column("int"),
+  made: [{ from: column("string", { required: true }), to: column("int", { required: true, default: 0 }) }],
+});
 const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
 const toListOfKept = linkRestorer(true, [9], true);
 const STAYS = undefined;

@@ -53,8 +53,10 @@ export function restorer(
   const mayBeNull = !isRequired && !isHidden;
   const madeOf = (former: Json): Json =>
     former === null && !mayBeNull ? null : filledIn(made.reduce(converted, former), now);
-  const isAsMade = (present: Json, former: Json): boolean =>
-    same(present, madeOf(former)) || (former !== null && isEmptyList(present) && madeOf(former) === null);
+  const isAsMade = (present: Json, former: Json): boolean => {
+    const expected = madeOf(former);
+    return same(present, expected) || (former !== null && expected === null && isEmptyList(present));
+  };
   return (presentStored, formerStored) => {
     const [present, former] = [read(now, presentStored), read(column, formerStored)];
     if (isAsMade(present, former) && !isGivenUp(former, made[0].from, column)) return undefined;
@@ -91,7 +93,7 @@ function converted(json: Json, { from, to }: Made): Json {
   );
 }
 
-/** Is what was noted the same as what the column `now` makes of a former value? @param jsonOf as above */
+/** Is what was noted the same as what a change to the column `now` makes of a former value? @param jsonOf as above */
 export function isMade(
   now: Column,
   then: Column,
