@@ -11,9 +11,9 @@ import { type Planner, type Started, startChange } from "./run-change.js";
 /** How long what a change took away is kept for an undo: 30 days. */
 export const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Changes made since then can be undone. */
-export function keptSince({ clock }: Pick<ChangeDeps, "clock">): Date {
-  return new Date(clock.now().getTime() - KEPT_MS);
+/** Changes made since then can be undone at that moment. */
+export function keptSince(now: Date): Date {
+  return new Date(now.getTime() - KEPT_MS);
 }
 
 /**
@@ -73,7 +73,7 @@ function otherVersion({ systemTablePrefix }: ChangeDeps, expected: Expected): Ap
 
 /** Undoes the last change of a table that took something away. @throws AppError 404, 409, 412 */
 export async function undoChange(deps: ChangeDeps, id: string, expected?: Expected): Promise<Started> {
-  const since = keptSince(deps);
+  const since = keptSince(deps.clock.now());
   for (;;) {
     const isAsExpected = expected === undefined || (await requireVersion(deps, id, expected));
     const change = await deps.changes.lastUndoable(id, since);

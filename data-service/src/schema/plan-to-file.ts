@@ -7,7 +7,7 @@ import { changeBody, type FileTable } from "../catalog/schema-file.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { TableChange } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { KEPT_MS } from "./change-table.js";
+import { keptSince } from "./change-table.js";
 import { type ChangePlan, planChange } from "./plan-change.js";
 import { ownTransition } from "./stored-change.js";
 
@@ -33,7 +33,7 @@ async function risksOf(
   { changes, clock, systemTablePrefix }: ChangeDeps,
   { table, own }: ChangePlan,
 ): Promise<ReadonlyMap<string | undefined, Risk>> {
-  const since = new Date(clock.now().getTime() - KEPT_MS);
+  const since = keptSince(clock.now());
   const kept = (await changes.undoable(table, since)).flatMap(removedBy);
   const undo = `POST /${systemTableNames(systemTablePrefix).tables}/${table}/undo`;
   return new Map(

@@ -146,7 +146,7 @@ async function tableId(deps: ChangeDeps, { all, own }: Tables, request: Request)
   if (named?.system)
     throw new AppError("NOT_FOUND", `"${text}" is a table of Portico itself; it stays as it is.`);
   const whose = named === undefined ? "" : ` That of "${text}" is ${named.id}.`;
-  const deleted = await deps.changes.deletedAs(text, keptSince(deps));
+  const deleted = await deps.changes.deletedAs(text, keptSince(deps.clock.now()));
   const former =
     deleted.length === 0
       ? ""

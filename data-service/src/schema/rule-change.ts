@@ -8,7 +8,7 @@ import type { RuleChange } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
 import { ruleAfter } from "../permission/follow-rule.js";
 import { until } from "../until.js";
-import { KEPT_MS } from "./change-table.js";
+import { keptSince } from "./change-table.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 
 export interface RuleChangeDeps {
@@ -27,7 +27,7 @@ export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<Ru
   const before = buildCatalog(0, [...others, ...change.before], deps.systemTables);
   const after = buildCatalog(0, [...others, ...change.after], deps.systemTables);
   const { undoes, at } = change;
-  const undoableSince = new Date(at.getTime() - KEPT_MS);
+  const undoableSince = keptSince(at);
   const followed = { id, undoes, at, undoableSince, before, after, context: deps.context };
   return { id, decide: (rule) => ruleAfter(rule, followed) };
 }
