@@ -139,12 +139,12 @@ export class UnfinishedStore {
   }
 
   async all(): Promise<Note[]> {
-    return (await this.#unfinished.find().sort({ _id: -1 }).toArray()).map(noteOf);
+    return (await this.#unfinished.find().toArray()).map(noteOf);
   }
 
-  /** Of all requests with this Idempotency-Key, the last first. */
+  /** Of all requests with this Idempotency-Key. */
   async ofOnce(key: string): Promise<Note[]> {
-    return (await this.#unfinished.find({ "once.key": key }).sort({ _id: -1 }).toArray()).map(noteOf);
+    return (await this.#unfinished.find({ "once.key": key }).toArray()).map(noteOf);
   }
 
   /**

@@ -5,7 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { type CommandProxy, type Fate, isCommand, isWriteOf, nth } from "../../support/command-proxy.js";
+import {
+  type CommandProxy,
+  type Fate,
+  goingOn,
+  isCommand,
+  isWriteOf,
+  nth,
+  stopAt,
+} from "../../support/command-proxy.js";
 import { REPAIRING_OFTEN, type Stack, startStack } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
@@ -312,6 +320,34 @@ describe("a change of a table to which an instance that was killed has written i
       // Where its note is kept for a second look.
       const notes = async () => JSON.stringify(await db.collection("_unfinished").find().toArray());
       await until(notes, (text) => !/plain text|set":\{[^}]*secret/.test(text));
+    },
+    LONG,
+  );
+});
+
+describe("changes of the same record by two requests of an instance that was killed", () => {
+  it(
+    "are both taken back, also where the one that began first wrote last",
+    async () => {
+      const { id } = await make(second, "owners", { name: "before" });
+      const pet = await make(second, "pets", {});
+      const isLink = isWriteOf("pets");
+      const early = await stopAt(proxy, isCommand("insert", "pets"), () =>
+        first
+          .patch(`/owners/${id}`, { name: "early", pets: [pet.id, { name: "new" }] })
+          .catch(() => undefined),
+      );
+      const late = await stopAt(proxy, isLink, () =>
+        first.patch(`/owners/${id}`, { name: "late", pets: [pet.id] }).catch(() => undefined),
+      );
+      const again = await goingOn(proxy, isLink, early);
+      const seen = () => read(second, "owners", id, "name,pets.id");
+      expect(await seen()).toMatchObject({ name: "early" });
+      slow.dataService.process.kill("SIGKILL");
+      await Promise.all([late.answer, again.answer]);
+      await takenForDead();
+      await workedOff("_unfinished");
+      expect(await seen()).toEqual({ name: "before", pets: [] });
     },
     LONG,
   );

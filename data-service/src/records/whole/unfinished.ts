@@ -11,6 +11,7 @@ import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
+import { takeBackOrder } from "./take-back-order.js";
 import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
 
 export interface UnfinishedDeps {
@@ -135,7 +136,7 @@ export class Unfinished {
    * and what is in deleted tables waits for these.
    */
   async takeBackOf(key: string): Promise<void> {
-    for (const left of await this.#deps.notes.ofOnce(key))
+    for (const left of takeBackOrder(await this.#deps.notes.ofOnce(key)))
       if (!(await this.#deps.areKept(left.steps))) await this.#takeOver(left);
   }
 
@@ -153,7 +154,7 @@ export class Unfinished {
    */
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
     let takenBack = 0;
-    for (const left of await this.#deps.notes.all()) {
+    for (const left of takeBackOrder(await this.#deps.notes.all())) {
       if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
       const isTakenBack = this.#takeOverIf(left, isDead).catch((err: unknown) => {
         // One that can't be taken back now must not keep the others waiting; the next repair tries again.
