@@ -32,6 +32,8 @@ interface Left {
   readonly isDead: (pending: Pending) => Promise<boolean>;
   /** May the database still do what that process has sent? */
   readonly mayBeMade: (pending: Pending) => boolean;
+  /** Is this table, which is not there, deleted and kept? What was announced for it is seen to when it comes back. */
+  readonly isKept: (table: string) => Promise<boolean>;
 }
 
 export class Journal {
@@ -89,10 +91,10 @@ export class Journal {
 
   /**
    * Publishes changes that dead processes made but did not publish, and forgets those that they only announced.
-   * @param tables by id; what was announced for others is forgotten
+   * @param tables by id; what was announced for others is forgotten, unless they may come back
    * @returns how many changes were published late
    */
-  async repair(tables: ReadonlyMap<string, Table>, { isDead, mayBeMade }: Left): Promise<number> {
+  async repair(tables: ReadonlyMap<string, Table>, { isDead, mayBeMade, isKept }: Left): Promise<number> {
     let told = 0;
     for (const pending of await this.#deps.journal.allAnnounced()) {
       if (!(await isDead(pending))) continue;
@@ -102,6 +104,7 @@ export class Journal {
         await this.publish(table, [entry]);
         told += 1;
       } else if (table !== undefined && !(await this.#isTold(table, pending)) && mayBeMade(pending)) continue;
+      else if (table === undefined && (await isKept(pending.table))) continue;
       await this.withdraw([pending]);
     }
     return told;

@@ -3,6 +3,8 @@
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { tablesById } from "../catalog/catalog.js";
+import { getOrMake } from "../get-or-make.js";
+import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { isDead, type Noted, type Onlooker, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
@@ -12,6 +14,7 @@ import type { Journal } from "./journal.js";
 export interface JournalRepairDeps {
   readonly journal: Pick<Journal, "repair">;
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
+  readonly changes: Pick<ChangeStore, "keepsTable">;
   readonly gate: Pick<WriteGate, "run">;
   readonly instances: Pick<InstanceStore, "lives">;
   readonly presence: { readonly id: string };
@@ -27,12 +30,14 @@ export async function repairJournal(
   deps: JournalRepairDeps,
   { alone }: Pick<Onlooker, "alone">,
 ): Promise<void> {
-  const { journal, catalogs, gate, instances, presence, clock, logger } = deps;
+  const { journal, catalogs, changes, gate, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
   const told = await gate.run(async () => {
     const tables = tablesById(await catalogs.refresh());
+    const kept = new Map<string, Promise<boolean>>();
     return journal.repair(tables, {
       isDead: (pending) => isDead(onlooker, pending),
+      isKept: (table) => getOrMake(kept, table, () => changes.keepsTable(table)),
       mayBeMade: ({ at }: Noted) => !alone && clock.now().getTime() - at.getTime() < WRITTEN_WITHIN_MS,
     });
   });

@@ -11,6 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 
+const made = (table: string): Step => ({ kind: "made", table, ids: [1] });
 const linked = (list: boolean): Step => ({
   kind: "linked",
   table: "posts",
@@ -22,18 +23,14 @@ const linked = (list: boolean): Step => ({
   lost: [],
 });
 
-it("a note that is left says no more of links in lists, which others may have set since", async () => {
+it("a note is left with the steps that are still to be looked at, by whom it belongs to", async () => {
   const store = new UnfinishedStore(database.db, false);
   const id = new ObjectId();
-  const steps: Step[] = [{ kind: "made", table: "tags", ids: [1] }, linked(true), linked(false)];
-  await store.begin({ id, instance: "one", at: new Date(0), steps });
-  expect(await store.leave({ id, instance: "one" }, new Date(120_000))).toBe(true);
-  const [left] = await store.all();
-  expect(left?.at).toEqual(new Date(120_000));
-  expect(left?.steps.map((step) => [step.kind, "list" in step && step.list])).toEqual([
-    ["made", false],
-    ["linked", false],
-  ]);
+  await store.begin({ id, instance: "one", at: new Date(0), steps: [made("tags"), made("posts")] });
+  const left = { at: new Date(120_000), again: true, steps: [made("tags")] };
+  expect(await store.leave({ id, instance: "other" }, left)).toBe(false);
+  expect(await store.leave({ id, instance: "one" }, left)).toBe(true);
+  expect(await store.all()).toMatchObject([left]);
 });
 
 it("a note can be made to forget what fields of a table's records held, and nothing else", async () => {

@@ -32,6 +32,9 @@ export interface Note {
   readonly done?: boolean;
 }
 
+/** What is left of a note. */
+export type Left = Required<Pick<Note, "at" | "again" | "steps">>;
+
 /** Relations that a delete follows instead of being refused because of them. */
 export interface Followed {
   /** Their ids. */
@@ -123,13 +126,13 @@ export class UnfinishedStore {
   }
 
   /**
-   * Leaves a note, whose steps were taken back once, to whoever looks from then on. It says no more of links in lists: these
-   * don't name who set them, so a second look would take those away as well that others have set in between.
+   * Leaves what is still to be looked at of a note that was taken back to whoever looks from then on.
    * @returns false when somebody has taken this process for dead
    */
-  async leave({ id, instance }: Pick<Note, "id" | "instance">, at: Date): Promise<boolean> {
-    const left = { $set: { at, again: true }, $pull: { steps: { kind: "linked" as const, list: true } } };
-    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, left);
+  async leave({ id, instance }: Pick<Note, "id" | "instance">, left: Left): Promise<boolean> {
+    const { at, again, steps } = left;
+    const noted = { $set: { at, again, steps: [...steps] } };
+    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, noted);
     return matchedCount === 1;
   }
 

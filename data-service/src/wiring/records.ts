@@ -47,7 +47,7 @@ import { makeRoleHooks, makeRuleHooks } from "../records/rule-hooks.js";
 import { type HooksOf, hooksByTable, type TableHooks } from "../records/table-hooks.js";
 import { makeUserHooks } from "../records/user-hooks.js";
 import { areDone } from "../records/whole/are-done.js";
-import { stepsAreKept } from "../records/whole/are-kept.js";
+import { areKept } from "../records/whole/are-kept.js";
 import { takeBack } from "../records/whole/take-back.js";
 import { Unfinished } from "../records/whole/unfinished.js";
 import { makeSealer } from "../records/write/seal.js";
@@ -124,7 +124,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       logger,
       takeBack: (steps, of) => takeBack({ ...parts, logger: of }, steps),
       areDone: (steps) => areDone(parts, steps),
-      areKept: async (steps) => stepsAreKept(parts, await catalogs.refresh(), steps),
+      areKept: async (steps) => areKept(parts, await catalogs.refresh(), steps),
       alone: isEmbedded(config),
     }),
     unfinishedNotes: notes,

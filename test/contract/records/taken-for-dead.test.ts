@@ -17,8 +17,8 @@ import {
 import { REPAIRING_OFTEN, type Stack, startStack } from "../../support/stack.js";
 import { unfinishedIn } from "../../support/unfinished.js";
 import { until } from "../../support/wait.js";
-import { columnsWith, tableNamed } from "../tables/change.js";
-import { make, makeTable, read } from "./make.js";
+import { columnsWith, deleteConfirmed, tableNamed } from "../tables/change.js";
+import { make, makeTable, read, valuesOf } from "./make.js";
 
 /** Ten seconds until an instance is taken for dead, and something for a busy machine. */
 const PATIENCE_MS = 60_000;
@@ -55,6 +55,8 @@ beforeAll(async () => {
   const kept = of("owners", "SET NULL", { inverse: "pets" });
   await makeTable(second, { name: "pets", columns, relations: kept });
   await makeTable(second, { name: "shelves", columns });
+  await makeTable(second, { name: "crates", columns });
+  await makeTable(second, { name: "goods", columns, history: true, relations: of("crates", "SET NULL") });
   const counted = of("shelves", "SET NULL", { inverse: "books", counted: true });
   await makeTable(second, { name: "books", columns, relations: counted });
 }, LONG);
@@ -121,7 +123,9 @@ function standsStillAt(when: (command: string) => boolean): { reached: Promise<u
 
 /** As if a minute had passed since the first instance was killed: no other has anything under way. */
 async function takenForDead(): Promise<void> {
-  const notes = ["_deletes", "_unfinished", "_counting"].map((name) => db.collection(name));
+  const notes = ["_deletes", "_unfinished", "_counting", "_journal_pending"].map((name) =>
+    db.collection(name),
+  );
   const open = { done: { $ne: true } };
   const names = await Promise.all(notes.map((each) => each.distinct("instance", open)));
   const at = new Date(Date.now() - 60_000);
@@ -348,6 +352,74 @@ describe("changes of the same record by two requests of an instance that was kil
       await takenForDead();
       await workedOff("_unfinished");
       expect(await seen()).toEqual({ name: "before", pets: [] });
+    },
+    LONG,
+  );
+});
+
+describe("what an instance that was killed had written in a table that is deleted before it is seen to", () => {
+  const isEnd = (command: string): boolean =>
+    isCommand("update", "_unfinished")(command) && command.includes("done");
+
+  /** @returns what brings it back */
+  async function deleteGoods(): Promise<() => Promise<void>> {
+    const { id } = await tableNamed(second, "goods");
+    await deleteConfirmed(second, id);
+    return async () => {
+      expect((await second.send("POST", `/svc_table/${id}/undo`)).status).toBe(200);
+    };
+  }
+
+  /** Resolves when what was announced so far has been looked at: what no table stands for is forgotten then. */
+  async function journalRepaired(): Promise<void> {
+    const announced = db.collection("_journal_pending");
+    const at = new Date(Date.now() - 60_000);
+    const { insertedId } = await announced.insertOne({ table: "none", instance: "gone", at });
+    const isLeft = () => announced.countDocuments({ _id: insertedId });
+    expect(await until(isLeft, (count) => count === 0, PATIENCE_MS)).toBe(0);
+  }
+
+  it(
+    "is taken back when the table comes back",
+    async () => {
+      await make(second, "goods", { name: "kept" });
+      await killedBefore(isEnd, () => first.post("/goods", { name: "half", of: { name: "half" } }));
+      const undo = await deleteGoods();
+      const left = db.collection("_unfinished");
+      // The second look follows two minutes after the first.
+      for (const again of [true, false]) {
+        await takenForDead();
+        expect(
+          await until(
+            () => left.countDocuments({ again }),
+            (count) => count === 1,
+            PATIENCE_MS,
+          ),
+        ).toBe(1);
+      }
+      expect((await second.get("/crates", { filter: { name: "half" } })).body.data).toEqual([]);
+      await undo();
+      await takenForDead();
+      await workedOff("_unfinished");
+      expect(await valuesOf(second, "goods", "name")).toEqual(["kept"]);
+    },
+    LONG,
+  );
+
+  it(
+    "is in its history when the table comes back",
+    async () => {
+      const { id } = await make(second, "goods", { name: "before" });
+      await killedBefore(isCommand("insert", "_journal"), () =>
+        first.patch(`/goods/${id}`, { name: "after" }),
+      );
+      const undo = await deleteGoods();
+      await takenForDead();
+      await journalRepaired();
+      await undo();
+      const history = async (): Promise<number> =>
+        (await second.get(`/goods/${id}/history`)).body.data.length;
+      expect(await until(history, (count) => count === 2, PATIENCE_MS)).toBe(2);
     },
     LONG,
   );

@@ -17,7 +17,7 @@ import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
 import type { RecordDeps } from "../record-deps.js";
-import { areKept, stepsAreKept } from "./are-kept.js";
+import { areKept, isKept } from "./are-kept.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
 export type UnfinishedRepairDeps = RecordDeps & {
@@ -42,7 +42,7 @@ export async function repairUnfinished(
     const takenBack = await unfinished.repair(
       async ({ steps, ...note }) =>
         (await isLeft(note)) &&
-        !(await stepsAreKept(deps, catalog, steps)) &&
+        !(await areKept(deps, catalog, steps)) &&
         isFree(tablesTakenBackIn(catalog, steps)),
     );
     if (takenBack > 0) logger.info({ takenBack }, "took back what interrupted requests had written in half");
@@ -90,7 +90,7 @@ async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void
 export async function mustWait(deps: UnfinishedRepairDeps, catalog: Catalog, id: string): Promise<boolean> {
   const table = tableById(catalog, id);
   if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return true;
-  return areKept(deps, catalog, new Set([id]));
+  return isKept(deps, catalog, id);
 }
 
 /** Ends links that were made to records while these went, and forgets their notes. @param left of one kind (see kindOf) */

@@ -13,6 +13,7 @@ import {
 } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { ChangeStore } from "../../mongo/change-store.js";
 import type { Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
@@ -32,25 +33,33 @@ import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { Deleter } from "../delete/run-delete.js";
 import { linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
+import { keptSteps } from "./are-kept.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { groupedByBefore } from "./moved.js";
 import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 
-type Given = RecordDeps & { readonly logger: Logger };
+type Given = RecordDeps & {
+  readonly changes: Pick<ChangeStore, "keepsTable">;
+  readonly logger: Logger;
+};
 type Deps = Acting<Given>;
 
-/** Takes steps back, the last first. Doing it again changes nothing. */
-export async function takeBack(given: Given, steps: readonly Step[]): Promise<void> {
-  if (steps.length === 0) return;
+/**
+ * Takes steps back, the last first. Doing it again changes nothing.
+ * @returns those that have to wait until a deleted table comes back
+ */
+export async function takeBack(given: Given, steps: readonly Step[]): Promise<readonly Step[]> {
+  if (steps.length === 0) return [];
   const deps = actingForNobody(given);
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
+  const kept = await keptSteps(deps, catalog, steps);
   /** Records this request made that must stay, because something that can neither be moved back nor unlinked points to them. */
   const needed: LinkedStep["to"][] = [];
   for (const step of steps.toReversed()) {
     const table = tableById(catalog, step.table);
     // All of it went with its table.
-    if (table === undefined) continue;
+    if (table === undefined || kept.includes(step)) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
@@ -63,6 +72,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<vo
       if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
   }
+  return kept;
 }
 
 /** What must stay, and what that is bound to in turn: it would go along with that. */

@@ -28,6 +28,8 @@ function world({ alone = false } = {}) {
   const lost: ("answer" | "process")[] = [];
   const away = { isAway: false };
   const there = { areDone: true };
+  /** Tables that are deleted and may come back. */
+  const deleted = new Set<string>();
   const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
     kept.get(id.toHexString())?.instance === instance;
   const notes: UnfinishedDeps["notes"] = {
@@ -47,11 +49,10 @@ function world({ alone = false } = {}) {
       if (what === "process") return new Promise(() => undefined);
       throw new Error("the answer is lost");
     },
-    leave: async (note, at) => {
+    leave: async (note, left) => {
       const former = kept.get(note.id.toHexString());
       if (former === undefined || !same(note)) return false;
-      const steps = former.steps.filter((each) => each.kind !== "linked" || !each.list);
-      kept.set(note.id.toHexString(), { ...former, at, again: true, steps });
+      kept.set(note.id.toHexString(), { ...former, ...left });
       return true;
     },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
@@ -83,12 +84,16 @@ function world({ alone = false } = {}) {
       takeBack: async (steps, logger) => {
         loggers.push(logger);
         if (away.isAway) throw new Error("the database is away");
-        back.push(...steps.toReversed().map(({ table }) => table));
+        const [waiting, rest] = [true, false].map((is) =>
+          steps.filter(({ table }) => deleted.has(table) === is),
+        );
+        back.push(...(rest ?? []).toReversed().map(({ table }) => table));
+        return waiting ?? [];
       },
       areDone: async () => there.areDone,
-      areKept: async () => false,
+      areKept: async (steps) => steps.every(({ table }) => deleted.has(table)),
     });
-  return { kept, back, freed, loggers, lost, away, there, later, unfinished };
+  return { kept, back, freed, loggers, lost, away, there, deleted, later, unfinished };
 }
 
 describe.each(["orTakeBack", "wholly"] as const)("%s", (how) => {
@@ -195,6 +200,36 @@ describe("what a process has left", () => {
     expect([await other.repair(isDead), kept.size]).toEqual([1, 1]);
     later(120_000);
     expect([await other.repair(isDead), kept.size, back]).toEqual([1, 0, ["a", "a"]]);
+  });
+
+  it("in a table that was deleted meanwhile is taken back when that has come back", async () => {
+    const { kept, back, deleted, unfinished } = world({ alone: true });
+    await left(unfinished("dead"), "a", "b", "c");
+    deleted.add("b");
+    expect([await unfinished("second").repair(async () => true), back]).toEqual([1, ["c", "a"]]);
+    deleted.clear();
+    expect([await unfinished("third").repair(async () => true), back]).toEqual([1, ["c", "a", "b"]]);
+    expect(kept.size).toBe(0);
+  });
+
+  it("of links in lists, which say of nobody that they are theirs, is taken back once", async () => {
+    const { kept, later, unfinished } = world();
+    const link: Step = {
+      kind: "linked",
+      table: "l",
+      field: "f",
+      list: true,
+      to: { table: "a", id: 1 },
+      by: new ObjectId(),
+      gained: [],
+      lost: [],
+    };
+    const note = { id: new ObjectId(), instance: "dead", at: new Date(0), steps: [step("a"), link] };
+    kept.set(note.id.toHexString(), note);
+    expect(await unfinished("other").repair(async () => true)).toBe(1);
+    expect([...kept.values()]).toMatchObject([{ again: true, steps: [step("a")] }]);
+    later(120_000);
+    expect([await unfinished("other").repair(async () => true), kept.size]).toEqual([1, 0]);
   });
 
   it("is nothing that this process still works on, however long it takes", async () => {

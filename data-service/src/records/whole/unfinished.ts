@@ -24,8 +24,8 @@ export interface UnfinishedDeps {
   readonly instance: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes steps back, the last first. */
-  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<void>;
+  /** Takes steps back, the last first. Gives those that have to wait until a deleted table comes back. */
+  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<readonly Step[]>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly Step[]) => Promise<boolean>;
   /** Is all of it in deleted tables that may come back? */
@@ -172,18 +172,25 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  #takeBack(steps: readonly Step[]): Promise<void> {
+  #takeBack(steps: readonly Step[]): Promise<readonly Step[]> {
     return this.#deps.takeBack(steps, this.#deps.logger);
   }
 
   /**
+   * What lies in deleted tables stays noted as long as these may come back.
    * @param isOver none of it can still be done; else the note stays for a second look
    * @returns false when somebody has taken this process for dead, and took it back as well
    */
   async #takeBackNoted(note: Omit<Note, "steps">, steps: readonly Step[], isOver: boolean): Promise<boolean> {
     const { notes, clock } = this.#deps;
-    await this.#takeBack(steps);
-    if (!isOver) return notes.leave(note, new Date(clock.now().getTime() + WRITTEN_WITHIN_MS));
+    const kept = await this.#takeBack(steps);
+    const now = clock.now();
+    if (!isOver) {
+      const left = steps.filter((step) => kept.includes(step) || !isListLink(step));
+      const at = new Date(now.getTime() + WRITTEN_WITHIN_MS);
+      return notes.leave(note, { at, again: true, steps: left });
+    }
+    if (kept.length > 0) return notes.leave(note, { at: now, again: false, steps: kept });
     const isOurs = await notes.end(note);
     this.#forget(note);
     return isOurs;
@@ -280,6 +287,14 @@ export class Unfinished {
     const entry = await this.#deps.once.find(key);
     return entry?.owner === owner && entry.done === true;
   }
+}
+
+/**
+ * Such links don't name who set them: once they were taken back, a second look would take those away as well that others have
+ * set in between.
+ */
+function isListLink(step: Step): boolean {
+  return step.kind === "linked" && step.list;
 }
 
 function dropFrom(steps: Step[]): StepLog["drop"] {
