@@ -259,6 +259,12 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   },
 };
 
+/** @returns the same for types whose values compare alike with every operand that they have in common */
+export function comparedAs(type: ColumnType): ColumnType {
+  if (COLUMN_TYPES[type].numeric) return "float";
+  return type === "text" || type === "enum" ? "string" : type;
+}
+
 /** Other programs may store years with more than four digits. */
 function dayOf(time: string): string {
   return time.slice(0, time.indexOf("T"));

@@ -1,7 +1,9 @@
 // Permission rules follow renamed tables and columns, and lose what they granted by a name that is gone.
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { ColumnType } from "../catalog/column-types.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import {
@@ -221,8 +223,18 @@ describe("what a rule meant", () => {
     const now = catalog(teams, people, notes([column("title")], relation("team", "people", "notes")));
     const given = rule({ fields: "title,pay", filter: { "team.name": "red" } });
     expect(textMeaning(meaningOf(given, before), undefined, now)).toEqual(
-      rule({ fields: "title,pay", filter: { "team>teams.name": "red" } }),
+      rule({ fields: "title,pay", filter: { "team>teams=objectId.name=string": "red" } }),
     );
+  });
+
+  it("is not the same once a value compares in another way", () => {
+    const [filter, as] = [{ pay: "1" }, bareColumn("pay", { type: "decimal" })];
+    const now = catalog(teams, notes([column("title"), as]));
+    expect(textMeaning(meaningOf(rule({ filter }), before), undefined, now)).toEqual(
+      rule({ filter: { "pay=string": "1" } }),
+    );
+    const asked = rule({ filter: { pay: null }, fields: "pay" });
+    expect(textMeaning(meaningOf(asked, before), undefined, now)).toEqual(asked);
   });
 });
 
@@ -254,4 +266,58 @@ describe("a rule through a relation that leads to another table", () => {
     );
     expect(followNames(rule({ filter: { team: { name: "red" } } }), before, moved)).toEqual(SAME);
   });
+});
+
+describe("a rule that compares a column which gets another type", () => {
+  const typed = (type: ColumnType): Catalog =>
+    catalog(teams, notes([column("title"), bareColumn("pay", { type, options: { values: ["1"] } })]));
+  const lost = (parts: Partial<RuleText>) => ({
+    ...off(parts),
+    because: 'it needs "pay" of "notes", which is compared in another way',
+  });
+
+  it.each<[ColumnType, ColumnType, Json]>([
+    ["decimal", "string", { _lt: "5" }],
+    ["bigint", "string", { _gte: "5" }],
+    ["string", "bigint", { _gt: "5" }],
+    ["date", "datetime", { _gt: "2026-05-31" }],
+    ["datetime", "date", { _lt: "$now" }],
+    ["datetime", "string", { _neq: "2026-05-31T00:00:00Z" }],
+    ["uuid", "string", { _not_in: ["0190163D-8694-739B-AEA5-966C26F8AD91"] }],
+    ["objectId", "string", "$user.id"],
+    ["enumList", "text", { _contains: "1" }],
+  ])("is off from %s to %s, also through a relation and as a check", (from, to, operand) => {
+    for (const parts of [
+      { filter: { _or: [{ _not: { pay: operand } }] } },
+      { check: { pay: operand, title: "a" } },
+      { table: "teams", filter: { notes: { pay: operand } } },
+    ])
+      expect(followNames(rule(parts), typed(from), typed(to))).toEqual(lost(parts));
+  });
+
+  it.each<[ColumnType, ColumnType, Json]>([
+    ["int", "float", { _lt: 5 }],
+    ["bigint", "decimal", { _lt: "5" }],
+    ["string", "text", { _contains: "1" }],
+    ["enum", "string", { _neq: "1" }],
+    ["decimal", "string", null],
+    ["decimal", "string", { _is_null: true }],
+    ["decimal", "string", { _neq: null }],
+  ])("is the same from %s to %s where that compares alike: %j", (from, to, operand) =>
+    expect(followNames(rule({ filter: { pay: operand } }), typed(from), typed(to))).toEqual(SAME),
+  );
+
+  it("is the same where it does not compare the column", () =>
+    expect(
+      followNames(rule({ fields: "-pay", presets: { pay: "1" } }), typed("decimal"), typed("string")),
+    ).toEqual(SAME));
+});
+
+it("a rule through a relation is off once that can lead to several records: without any it is false then, no longer unknown", () => {
+  const many = relation("team", "teams", "notes");
+  const after = catalog(teams, notes(undefined, { ...many, type: "many-to-many" }));
+  const parts = { filter: { _not: { team: { name: "red" } } } };
+  const because = 'it needs "team" of "notes", which is compared in another way';
+  expect(followNames(rule(parts), before, after)).toEqual({ ...off(parts), because });
+  expect(followNames(rule({ filter: { team: null } }), before, after)).toEqual(SAME);
 });

@@ -10,6 +10,7 @@ import {
   tableById,
   targetOf,
 } from "../catalog/catalog.js";
+import { comparedAs } from "../catalog/column-types.js";
 import { type Meant, type MeantNames, meantAs, meantBy } from "./meant.js";
 import type { Rule, Withheld } from "./rule.js";
 
@@ -34,8 +35,11 @@ export type Followed =
 /** What has become of the names of a member and its table; undefined: gone. */
 interface Names extends MeantNames {
   /** Is told of a name in a condition that is gone, or that means something else now. */
-  lose(name: string, table: Table, fate: "goes" | "leads elsewhere"): void;
-  member(table: Table, name: string): string | undefined;
+  lose(name: string, table: Table, fate: "goes" | "leads elsewhere" | "is compared in another way"): void;
+  /** @param isCompared with a value: what a comparison means depends on the type as well */
+  member(table: Table, name: string, isCompared: boolean): string | undefined;
+  /** Do comparisons with it still mean the same? */
+  isComparedAlike(table: Table, name: string): boolean;
   /**
    * Has a new member taken the name of one that is gone? What a rule withheld of the old one, it withholds of the new one,
    * too.
@@ -58,7 +62,7 @@ export function followNames(rule: MeantText, before: Catalog, after: Catalog): F
     return { kind: "off", because: `the table "${table.name}" goes`, text: textOf(rule) };
   const lost: string[] = [];
   const names: Names = {
-    ...namesBetween(after),
+    ...namesBetween(before, after),
     ...meantBy(rule.meant),
     lose: (name, table, fate) => lost.push(`it needs "${name}" of "${table.name}", which ${fate}`),
   };
@@ -147,9 +151,9 @@ export function textOf({ filter, fields, presets, check, table }: RuleText): Rul
   return { filter, fields, presets, check, table };
 }
 
-type MemberNames = Pick<Names, "member" | "isTaken" | "leadsTo">;
+type MemberNames = Pick<Names, "member" | "isComparedAlike" | "isTaken" | "leadsTo">;
 
-function namesBetween(after: Catalog): MemberNames {
+function namesBetween(before: Catalog, after: Catalog): MemberNames {
   const laterOf = (table: Table, id: string): Column | Relation | undefined => {
     const later = tableById(after, table.id);
     return later && membersOf(later).find((each) => each.id === id);
@@ -158,6 +162,13 @@ function namesBetween(after: Catalog): MemberNames {
     member(table, name) {
       const id = memberId(table, name);
       return id === undefined ? name : laterOf(table, id)?.name;
+    },
+    isComparedAlike(table, name) {
+      const member = memberNamed(table, name);
+      const later = member && laterOf(table, member.id);
+      return (
+        member === undefined || later === undefined || comparison(member, before) === comparison(later, after)
+      );
     },
     isTaken(table, name) {
       const later = tableById(after, table.id);
@@ -179,27 +190,45 @@ function membersOf({ columns, relations }: Table): (Column | Relation)[] {
 /** Replaces each name by its id; a relation that leads to other records is a different one. */
 function idsIn(catalog: Catalog): MemberNames {
   return {
-    member(table, name) {
-      const relation = table.relations.get(name);
-      return relation === undefined ? (memberId(table, name) ?? name) : linkId(relation, catalog);
+    member(table, name, isCompared) {
+      const member = memberNamed(table, name);
+      return member === undefined ? name : (isCompared ? comparedId : plainId)(member, catalog);
     },
+    isComparedAlike: () => true,
     isTaken: () => false,
     leadsTo: () => true,
   };
 }
 
-function linkId(relation: Relation, catalog: Catalog): string {
-  return `${relation.id}>${targetOf(catalog, relation).id}`;
+function plainId(member: Column | Relation, catalog: Catalog): string {
+  return "link" in member ? `${member.id}>${targetOf(catalog, member).id}` : member.id;
+}
+
+/** What is compared in another way from now on is a different one. */
+function comparedId(member: Column | Relation, catalog: Catalog): string {
+  return `${plainId(member, catalog)}=${comparison(member, catalog)}`;
+}
+
+/**
+ * What a comparison with a member depends on. `5` is before `10` as a number and behind it as a text; and without a record at
+ * its other end a relation is unknown, or false where it could have several.
+ */
+function comparison(member: Column | Relation, catalog: Catalog): string {
+  if (!("link" in member)) return comparedAs(member.type);
+  const { idColumn } = targetOf(catalog, member);
+  return `${member.many ? "any " : ""}${comparedAs(idColumn.type)}`;
 }
 
 /** The same tables, each and its members by the names that `idsIn` gives them. */
 function namedByIds(catalog: Catalog): Catalog {
   const tables = [...catalog.tables.values()].map((table): Table => {
-    const columns = [...table.columns.values()].map((each): [string, Column] => [each.id, each]);
-    const relations = [...table.relations.values()].map((each): [string, Relation] => [
-      linkId(each, catalog),
-      { ...each, target: targetOf(catalog, each).id },
-    ]);
+    const idsOf = (each: Column | Relation) => [plainId(each, catalog), comparedId(each, catalog)];
+    const columns = [...table.columns.values()].flatMap((each) =>
+      idsOf(each).map((id): [string, Column] => [id, each]),
+    );
+    const relations = [...table.relations.values()].flatMap((each) =>
+      idsOf(each).map((id): [string, Relation] => [id, { ...each, target: targetOf(catalog, each).id }]),
+    );
     return { ...table, name: table.id, columns: new Map(columns), relations: new Map(relations) };
   });
   return { ...catalog, tables: new Map(tables.map((table) => [table.id, table])) };
@@ -216,7 +245,7 @@ function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): 
   if (!isObject(json)) return json;
   const entries = Object.entries(json).map(([key, value]): [string, Json] => {
     if (key.startsWith("_")) return [key, inCondition(value, table, catalog, names)];
-    const path = alongPath(key.split("."), table, catalog, names);
+    const path = alongPath(key.split("."), comparesValue(value), table, catalog, names);
     return [path.text, path.end === undefined ? value : inCondition(value, path.end, catalog, names)];
   });
   // Of what is gone the name stays, which may be another's by now: two conditions must not become one.
@@ -224,9 +253,21 @@ function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): 
   return isClear ? Object.fromEntries(entries) : json;
 }
 
+/** Is a member compared with a value, and not just asked whether it has one? */
+function comparesValue(operand: Json): boolean {
+  if (!isObject(operand)) return operand !== null;
+  const parts = Object.entries(operand);
+  const isNullTest = ([name, value]: [string, Json]): boolean =>
+    NULL_TESTS.includes(name) || (value === null && name.startsWith("_"));
+  return parts.length === 0 || !parts.every(isNullTest);
+}
+
+const NULL_TESTS = ["_is_null", "_is_not_null"];
+
 /** Follows `author.team.name`. @returns the table to which the last name leads, for relations. */
 function alongPath(
   path: readonly string[],
+  isCompared: boolean,
   start: Table,
   catalog: Catalog,
   names: Names,
@@ -236,11 +277,13 @@ function alongPath(
     const table = at;
     at = undefined;
     if (table === undefined || !names.isMeant(table, name, "granted")) return name;
-    const [relation, later] = [table.relations.get(name), names.member(table, name)];
+    const [relation, later] = [table.relations.get(name), names.member(table, name, isCompared)];
     const target = relation && targetOf(catalog, relation);
     if (later === undefined) names.lose(name, table, "goes");
     else if (target !== undefined && !names.leadsTo(table, name, target))
       names.lose(name, table, "leads elsewhere");
+    else if (isCompared && !names.isComparedAlike(table, name))
+      names.lose(name, table, "is compared in another way");
     at = target !== undefined && names.isMeantTable(target) ? target : undefined;
     return later ?? name;
   });
@@ -259,7 +302,7 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
     const sign = token.startsWith("-") ? "-" : "";
     const name = token.slice(sign.length);
     if (!names.isMeant(table, name, sign === "-" ? "withheld" : "granted")) return [token];
-    const later = names.member(table, name);
+    const later = names.member(table, name, false);
     if (later === undefined) return sign === "-" && names.isTaken(table, name) ? [token] : [];
     return [sign + later];
   });
@@ -282,7 +325,7 @@ function inPresets(
   if (presets === null) return null;
   const entries = Object.entries(presets).flatMap(([name, value]): [string, Json][] => {
     if (!names.isMeant(table, name, "withheld")) return [[name, value]];
-    const later = names.member(table, name);
+    const later = names.member(table, name, false);
     if (later === undefined) return names.isTaken(table, name) ? [[name, value]] : [];
     const relation = table.relations.get(name);
     if (relation !== undefined && !names.leadsTo(table, name, targetOf(catalog, relation)))

@@ -1,5 +1,6 @@
 // A permission rule after an undo: brought back where its names mean what they meant, and strict where that is not so.
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ColumnDefinition } from "../catalog/definition.js";
@@ -113,9 +114,12 @@ describe("an undo", () => {
     expect(state).toMatchObject({ text: text({ fields: "*" }), isEnabled: false, withheld: NOTHING });
   });
 
-  it("brings no text back that compares in a way which a type of now does not allow", () => {
-    const compared = text({ filter: { title: "a", pay: "b" } });
-    const other = catalog(column("title", { type: "int" }), column("pay"));
+  it.each<[string, Json]>([
+    ["does not allow", "a"],
+    ["takes for something else", { _lt: "5" }],
+  ])("brings no text back that compares in a way which a type of now %s", (_what, operand) => {
+    const compared = text({ filter: { title: operand, pay: "b" } });
+    const other = catalog(column("title", { type: "decimal" }), column("pay"));
     const off = { ...present, ...compared, isEnabled: false, losses: [lost(compared, after)] };
     expect(ruleAfter(off, between(before, other))).toMatchObject({ text: compared, isEnabled: false });
   });
