@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
+import { bareTable } from "../catalog/definition-fixture.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { makeRuleStore } from "./rule-store.js";
 
@@ -67,4 +68,24 @@ describe("the rules of a role", () => {
       expect(await later()).not.toBe(before);
     }
   });
+});
+
+it("the rules that are off are told without those of a table that is gone, though another has its name", async () => {
+  const catalog = buildCatalog(1, [bareTable("letters", { id: "new" })], []);
+  const store = makeRuleStore(database.db, "svc_", {
+    clock: { now: () => new Date(0) },
+    catalogs: { get: async () => catalog, refresh: async () => catalog },
+    changeOf: async () => undefined,
+  });
+  const updatedAt = new Date(0);
+  const off = { table: "letters", action: "read", isEnabled: false, updatedAt };
+  const followed = (meant: string) => ({ change: "c", at: updatedAt, losses: [], meant: [meant] });
+  await database.db.collection("svc_permission").insertMany([
+    { ...off, description: "by hand" },
+    { ...off, description: "the former", _followed: followed("former") },
+    { ...off, description: "this one", _followed: followed("new") },
+    { ...off, description: "of none", table: "nosuch" },
+  ]);
+  const told = (await store.switchedOff()).map(({ description }) => description);
+  expect(told).toEqual(["by hand", "this one"]);
 });

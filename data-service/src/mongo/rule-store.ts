@@ -7,7 +7,7 @@ import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { same } from "../catalog/canonical.js";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
-import type { RuleText, StoredRule } from "../permission/follow-names.js";
+import { ownTable, type RuleText, type StoredRule } from "../permission/follow-names.js";
 import type { Loss, RuleState } from "../permission/follow-rule.js";
 import type { Meant } from "../permission/meant.js";
 import {
@@ -16,6 +16,7 @@ import {
   type DescribedRule,
   type Rule,
   type RuleSet,
+  type RuleTable,
   type Withheld,
 } from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
@@ -67,7 +68,7 @@ export interface RuleStore {
   enabled(): Promise<readonly Rule[]>;
   /** The same with their descriptions. */
   described(): Promise<readonly DescribedRule[]>;
-  /** Those of all roles and of everybody that are off. */
+  /** Those of all roles and of everybody that are off, but for those of tables that are gone. */
   switchedOff(): Promise<readonly DescribedRule[]>;
   /** After a change on this instance. */
   forget(): void;
@@ -149,7 +150,11 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     },
     enabled: async () => (await sorted({ isEnabled: true })).flatMap(toRule),
     described: async () => (await sorted({ isEnabled: true })).flatMap(toDescribedRule),
-    switchedOff: async () => (await sorted({ isEnabled: { $ne: true } })).flatMap(toDescribedRule),
+    async switchedOff() {
+      const catalog = await catalogs.refresh();
+      const off = await sorted({ isEnabled: { $ne: true } });
+      return off.filter((each) => ownTable(ruleTable(each), catalog) !== undefined).flatMap(toDescribedRule);
+    },
     forget: () => cache.clear(),
     async follow(id, ask) {
       const change = await changeOf(id);
@@ -167,11 +172,7 @@ async function unchanged(known: Kept | undefined, now: RuleSet): Promise<RuleSet
   return before !== undefined && same(allOf(before), allOf(now)) ? before : now;
 }
 
-const allOf = ({ rules, readRulesOff, change }: RuleSet): readonly unknown[] => [
-  rules,
-  [...readRulesOff],
-  change,
-];
+const allOf = ({ rules, readRulesOff, change }: RuleSet): readonly unknown[] => [rules, readRulesOff, change];
 
 function isSame(one: LatestChange | undefined, other: LatestChange | undefined): boolean {
   return one?.id === other?.id && one?.isFollowed === other?.isFollowed;
@@ -179,6 +180,7 @@ function isSame(one: LatestChange | undefined, other: LatestChange | undefined):
 
 interface SwitchedRule {
   readonly rule: Rule;
+  readonly meant: Meant | undefined;
   readonly isEnabled: boolean;
 }
 
@@ -186,7 +188,7 @@ function ruleSet(found: readonly SwitchedRule[], change: LatestChange | undefine
   const off = found.filter(({ rule, isEnabled }) => !isEnabled && rule.action === "read");
   return {
     rules: found.flatMap(({ rule, isEnabled }) => (isEnabled ? [rule] : [])),
-    readRulesOff: new Set(off.map(({ rule }) => rule.table)),
+    readRulesOff: off.map(({ rule: { table }, meant }) => ({ table, meant })),
     change: change?.id,
   };
 }
@@ -194,8 +196,8 @@ function ruleSet(found: readonly SwitchedRule[], change: LatestChange | undefine
 /** A rule as it will be once it follows a change. */
 function asOf(document: RuleDocument, change: RuleChange | undefined): SwitchedRule[] {
   const wanted = change === undefined ? undefined : toFollow(document, change);
-  const { isEnabled } = wanted ?? document;
-  return toRule(document).map((rule) => ({ rule: { ...rule, ...wanted?.text }, isEnabled }));
+  const { isEnabled, meant } = wanted ?? { ...document, ...ruleTable(document) };
+  return toRule(document).map((rule) => ({ rule: { ...rule, ...wanted?.text }, isEnabled, meant }));
 }
 
 /** @returns what the change makes of the rule; undefined if it stays as it is, or follows already */
@@ -255,6 +257,10 @@ function untouchedNote({ _followed: last, updatedAt }: RuleDocument): FollowedNo
 
 function isNothing({ fields, presets }: Withheld): boolean {
   return fields.length === 0 && Object.keys(presets).length === 0;
+}
+
+function ruleTable(document: RuleDocument): RuleTable {
+  return { table: document.table, meant: untouchedNote(document)?.meant };
 }
 
 function textIn(document: RuleDocument): RuleText {

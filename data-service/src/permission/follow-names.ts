@@ -12,13 +12,13 @@ import {
 } from "../catalog/catalog.js";
 import { comparedAs } from "../catalog/column-types.js";
 import { type Meant, type MeantNames, meantAs, meantBy } from "./meant.js";
-import type { Rule, Withheld } from "./rule.js";
+import type { Rule, RuleTable, Withheld } from "./rule.js";
 
 /** The parts of a rule that name things. */
 export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "check">;
 
 /** A text with what its names are known to mean, if not just whatever has them at the moment. */
-export type MeantText = RuleText & { readonly meant?: Meant | undefined };
+export type MeantText = RuleText & RuleTable;
 
 /** A rule as it is stored. */
 export type StoredRule = MeantText & Pick<Rule, "action"> & { readonly withheld?: Withheld };
@@ -108,7 +108,7 @@ function textIn(json: Json): RuleText | undefined {
 }
 
 /** The table that a rule is about, unless another has taken its name. */
-export function ownTable({ table: name, meant }: MeantText, catalog: Catalog): Table | undefined {
+export function ownTable({ table: name, meant }: RuleTable, catalog: Catalog): Table | undefined {
   const table = catalog.tables.get(name);
   return table !== undefined && meantBy(meant).isMeantTable(table) ? table : undefined;
 }

@@ -28,7 +28,7 @@ const user = (userId: string, roleId: string | null, isRootAdmin = false): Princ
 const rightsUnder = (byRole: ReadonlyMap<string | null, readonly Rule[]>) =>
   loadRights({
     rules: {
-      of: async (roleId) => ({ rules: byRole.get(roleId) ?? [], readRulesOff: new Set(), change: undefined }),
+      of: async (roleId) => ({ rules: byRole.get(roleId) ?? [], readRulesOff: [], change: undefined }),
     },
     userRecord: async () => null,
     clock: { now: () => NOW },

@@ -61,7 +61,7 @@ const rights = (
   new Rights({
     principal,
     rules: rules.map(rule),
-    readRulesOff: new Set(readRulesOff),
+    readRulesOff: readRulesOff.map((table) => ({ table })),
     user: record,
     now: NOW,
     tables,

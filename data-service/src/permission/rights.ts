@@ -12,8 +12,9 @@ import { inState, type State } from "../query/living.js";
 import { conjunction, negation } from "../query/logic.js";
 import { isBeyondRules, isNobodys, type ProtectedTables } from "./beyond-rules.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
+import { ownTable } from "./follow-names.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
-import type { Action, Rule, WriteAction } from "./rule.js";
+import type { Action, Rule, RuleTable, WriteAction } from "./rule.js";
 import { type RuleSubject, variablesIn, variablesOf } from "./variables.js";
 
 export interface RightsContext {
@@ -21,8 +22,8 @@ export interface RightsContext {
   readonly roleId: string | null;
   /** Enabled rules of the caller's role and of everyone. */
   readonly rules: readonly Rule[];
-  /** Tables of which a rule for reading, of the caller's role or of everyone, is switched off. */
-  readonly readRulesOff?: ReadonlySet<string> | undefined;
+  /** The tables of rules for reading, of the caller's role or of everyone, that are switched off. */
+  readonly readRulesOff?: readonly RuleTable[] | undefined;
   /** The latest change of tables whose names the rules use. */
   readonly change?: string | undefined;
   /** The caller's own record, if a rule uses it. */
@@ -129,7 +130,7 @@ export class Rights {
   seenRows(catalog: Catalog, table: Table, action: Action): AuthorizedPredicate | undefined {
     if (this.isRoot || action === "read" || action === "create") return undefined;
     const view = this.view(catalog);
-    if (!view.mayRead(table)) return this.#hasReadRule(table) ? NEVER : undefined;
+    if (!view.mayRead(table)) return this.#hasReadRule(catalog, table) ? NEVER : undefined;
     const rows = view.rows(table, "all");
     return rows.kind === "always" ? undefined : rows;
   }
@@ -150,10 +151,10 @@ export class Rights {
   }
 
   /** Is there a rule for reading, whether it grants anything or not? */
-  #hasReadRule({ name }: Table): boolean {
-    const { rules, readRulesOff } = this.#context;
+  #hasReadRule(catalog: Catalog, { id, name }: Table): boolean {
+    const { rules, readRulesOff = [] } = this.#context;
     return (
-      readRulesOff?.has(name) === true ||
+      readRulesOff.some((off) => ownTable(off, catalog)?.id === id) ||
       rules.some(({ table, action }) => table === name && action === "read")
     );
   }

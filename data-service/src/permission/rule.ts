@@ -1,5 +1,6 @@
 // A permission rule as its owner wrote it and as `svc_permission` keeps it.
 import type { Json, JsonObject } from "@portico/shared/json";
+import type { Meant } from "./meant.js";
 
 export const ACTIONS = ["read", "create", "update", "delete"] as const;
 export type Action = (typeof ACTIONS)[number];
@@ -53,11 +54,16 @@ export interface Withheld {
   readonly presets: JsonObject;
 }
 
+/** The table of a rule: by a name that another table may have by now. */
+export interface RuleTable extends Pick<Rule, "table"> {
+  readonly meant?: Meant | undefined;
+}
+
 /** Rules as they were at one moment. */
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** Tables of whose rules for reading some are switched off. */
-  readonly readRulesOff: ReadonlySet<string>;
+  /** The tables of rules for reading that are switched off. */
+  readonly readRulesOff: readonly RuleTable[];
   /** The latest change of tables whose names they use; undefined before the first. */
   readonly change: string | undefined;
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, read } from "../records/make.js";
-import { patchConfirmed } from "../tables/change.js";
+import { deleteConfirmed, patchConfirmed } from "../tables/change.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 
@@ -87,6 +87,16 @@ describe.each<[when: string, close: (rule: Row) => Promise<unknown>]>([
     await admin.delete(`/svc_permission/${reading.id}`);
     expect([await changed(others), await deleted(others)]).toEqual([200, 200]);
   });
+});
+
+it("a rule for reading of a table that is gone closes no other that has its name", async () => {
+  await rule({ filter: { owner: "$user.id" } });
+  await deleteConfirmed(admin, table.id);
+  table = await makeTable(admin, { name: table.name, columns: [{ name: "title", type: "string" }] });
+  const record = await make(admin, table.name, { title: "new" });
+  await rule({ action: "update" });
+  expect(await changed(record)).toBe(200);
+  expect(await explained({ action: "update" })).toMatchObject({ allowed: true });
 });
 
 it("a cost that switches off a rule for reading tells what else it closes", async () => {
