@@ -35,7 +35,8 @@ describe("the rules of a role", () => {
   }
 
   const rules = () => database.db.collection("svc_permission");
-  const rule = { table: "posts", action: "read", isEnabled: true, updatedAt: new Date(0) };
+  const [createdAt, updatedAt] = [new Date(0), new Date(0)];
+  const rule = { table: "posts", action: "read", isEnabled: true, createdAt, updatedAt };
 
   it("are the same object when they were read again and have not changed", async () => {
     await rules().insertOne({ ...rule, filter: { title: { _eq: "a" } } });
@@ -51,6 +52,20 @@ describe("the rules of a role", () => {
     const first = await later();
     await later(new ObjectId().toHexString());
     expect(await later()).toBe(first);
+  });
+
+  it("come in the order in which they were made, whatever ids another process gives within a second", async () => {
+    const { later } = makeStore();
+    const roleId = ObjectId.createFromHexString("65a0000000000000000000ff");
+    const madeAt = (ms: number, id: string) => ({
+      ...rule,
+      roleId,
+      _id: ObjectId.createFromHexString(`65a00000${id.padStart(16, "0")}`),
+      createdAt: new Date(ms),
+    });
+    await rules().insertMany([madeAt(20, "a"), madeAt(20, "b"), madeAt(10, "c")]);
+    const ids = (await later(roleId.toHexString())).rules.map(({ id }) => id.slice(-1));
+    expect(ids.slice(0, 3)).toEqual(["c", "a", "b"]);
   });
 
   it("are others once one was added, changed or switched off", async () => {
@@ -77,8 +92,8 @@ it("the rules that are off are told without those of a table that is gone, thoug
     catalogs: { get: async () => catalog, refresh: async () => catalog },
     changeOf: async () => undefined,
   });
-  const updatedAt = new Date(0);
-  const off = { table: "letters", action: "read", isEnabled: false, updatedAt };
+  const [createdAt, updatedAt] = [new Date(0), new Date(0)];
+  const off = { table: "letters", action: "read", isEnabled: false, createdAt, updatedAt };
   const followed = (meant: string) => ({ change: "c", at: updatedAt, losses: [], meant: [meant] });
   await database.db.collection("svc_permission").insertMany([
     { ...off, description: "by hand" },

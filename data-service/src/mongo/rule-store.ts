@@ -34,6 +34,7 @@ interface RuleDocument {
   check?: Json;
   description?: string;
   isEnabled: boolean;
+  createdAt: Date;
   updatedAt: Date;
   /** What changes of tables have done to it, so that undoing them restores it; of no account once somebody has written it. */
   _followed?: FollowedNote;
@@ -114,8 +115,9 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
   const time = steadyTime(clock);
   const cache = new Map<string | null, Kept>();
   const sorted = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>
-    // In the order in which they are tried: a role's own come before everyone's, which have no role.
-    rules.find(filter).sort({ roleId: -1, _id: 1 }).toArray();
+    // In the order in which they are tried: a role's own come before everyone's, which have no role. Ids of different
+    // processes are in no order within a second.
+    rules.find(filter).sort({ roleId: -1, createdAt: 1, _id: 1 }).toArray();
   const ofRole = (roleId: string | null): Promise<RuleDocument[]> => {
     const everyone = { roleId: { $exists: false } };
     const whose =
@@ -276,6 +278,6 @@ function toRule(document: RuleDocument): Rule[] {
 }
 
 function toDescribedRule(document: RuleDocument): DescribedRule[] {
-  const { description = null } = document;
-  return toRule(document).map((rule) => ({ ...rule, description }));
+  const { description = null, createdAt } = document;
+  return toRule(document).map((rule) => ({ ...rule, description, createdAt }));
 }

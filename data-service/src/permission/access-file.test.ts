@@ -6,6 +6,7 @@ import type { DescribedRule } from "./rule.js";
 
 const RULE: DescribedRule = {
   id: "1",
+  createdAt: new Date(0),
   roleId: "r",
   table: "posts",
   action: "read",

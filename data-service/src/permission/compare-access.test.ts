@@ -11,11 +11,12 @@ const EDITOR: StoredRole = { id: "e", name: "editor", description: null };
 /** Ids say in which order rules were made. */
 function rule(id: string, action: Action, members: Partial<DescribedRule> = {}): DescribedRule {
   const none = { filter: null, fields: null, presets: null, check: null, description: null };
-  return { id, roleId: EDITOR.id, table: "posts", action, ...none, ...members };
+  const createdAt = new Date(Number.parseInt(id, 10));
+  return { id, roleId: EDITOR.id, table: "posts", action, createdAt, ...none, ...members };
 }
 
-/** Later than those of rules that are there, unless a test says otherwise. */
-const FROM_NOW = "5";
+/** Later than rules that are there were made, unless a test says otherwise. */
+const NOW = new Date(5);
 
 /** What a file does to the editors' rules, which rules are edited, and which go. */
 function between(
@@ -24,7 +25,7 @@ function between(
   { off = [], going = [] }: { readonly off?: DescribedRule[]; readonly going?: DescribedRule[] } = {},
 ) {
   const { access } = readAccess({ roles: [{ name: "editor", rules: [...rules] }] });
-  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored, off, going }, FROM_NOW);
+  const [change] = compareAccess(access, { roles: [EDITOR], rules: stored, off, going }, NOW);
   return {
     steps: change === undefined ? [] : stepsOf(change),
     edited: change?.edit.map(({ from }) => from.id) ?? [],
@@ -139,7 +140,7 @@ describe("rules of a file and of a database", () => {
     const stored = [rule("1", "create", drafts), rule("2", "delete"), rule("3", "create")];
     expect(between([{ table: "posts", action: "delete" }, any], stored).removed).toEqual(["1"]);
     expect(between([{ ...any, ...drafts }, any], stored.slice(0, 1)).removed).toEqual([]);
-    // Whose id is later than that of any new one, as that of a rule from elsewhere may be, can't stay before them.
+    // One that is made later than any new one, as a clock elsewhere may say, can't stay before them.
     expect(between([{ ...any, ...drafts }, any], [rule("9", "create", drafts)]).removed).toEqual(["9"]);
   });
 
@@ -155,15 +156,15 @@ describe("rules of a file and of a database", () => {
         const rules = stored
           .map(([status, number], at) => rule(`${String(number).padStart(2, "0")}${at}`, kind, of(status)))
           .toSorted((one, other) => (one.id < other.id ? -1 : 1));
-        const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [], going: [] }, "50");
+        const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [], going: [] }, new Date(500));
         const steps = change === undefined ? [] : statesOf(change, rules);
         const kept = states.filter((status) => rules.some(({ presets }) => presets?.status === status));
         for (const state of steps)
           expect(state.map(({ presets }) => presets?.status)).toEqual(expect.arrayContaining(kept));
         const after = steps.at(-1) ?? rules;
-        expect(compareAccess(access, { roles: [EDITOR], rules: after, off: [], going: [] }, "60")).toEqual(
-          [],
-        );
+        expect(
+          compareAccess(access, { roles: [EDITOR], rules: after, off: [], going: [] }, new Date(600)),
+        ).toEqual([]);
       }),
       { numRuns: 2_000 },
     );
@@ -177,7 +178,7 @@ describe("rules of a file and of a database", () => {
       going: [],
     };
     const changes = (json: JsonObject) =>
-      compareAccess(readAccess(json).access, stored, FROM_NOW).map((change) => stepsOf(change));
+      compareAccess(readAccess(json).access, stored, NOW).map((change) => stepsOf(change));
     expect(changes({ roles: [{ name: "editor", rules: [] }] })).toEqual([]);
     expect(changes({ everyone: [] })).toEqual([["rule.remove read posts"]]);
     expect(changes({ roles: [{ name: "new", rules: [] }] })).toEqual([["create"]]);
@@ -213,7 +214,7 @@ describe("a rule for reading that goes", () => {
     (_which, file, rules, opened) => {
       const { access } = readAccess(file);
       const stored = { roles: [EDITOR], rules, off: [], going: [] };
-      const changes = compareAccess(access, stored, FROM_NOW);
+      const changes = compareAccess(access, stored, NOW);
       expect(changes.flatMap((each) => openedBy(each, access, stored))).toEqual(opened);
     },
   );
@@ -222,7 +223,7 @@ describe("a rule for reading that goes", () => {
     const { access } = readAccess({ roles: [{ name: "editor", rules: [change] }] });
     const opened = (action: Action) => {
       const stored = { roles: [EDITOR], rules: own, off: [rule("3", action)], going: [] };
-      return compareAccess(access, stored, FROM_NOW).flatMap((each) => openedBy(each, access, stored));
+      return compareAccess(access, stored, NOW).flatMap((each) => openedBy(each, access, stored));
     };
     expect(opened("read")).toEqual([]);
     expect(opened("delete")).toEqual(["posts"]);

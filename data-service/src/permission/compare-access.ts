@@ -37,16 +37,16 @@ export interface RuleEdit {
 /**
  * Compares by meaning: the order of keys and of names in `fields` does not count, how often a rule is there does. The order
  * of rules counts where it does elsewhere, too: the first rule that allows a write supplies its presets.
- * @param fromNow the least id of a rule that is made from now on
+ * @param now rules that are made from now on are tried behind those that were made before
  * @returns roles in the order of the file, then everyone
  */
 export function compareAccess(
   { roles, everyone }: FileAccess,
   stored: AccessToChange,
-  fromNow: string,
+  now: Date,
 ): AccessChange[] {
   const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
-    const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), fromNow);
+    const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), now);
     return { make, edit, remove: [...remove, ...ofHolder(stored.going, id)] };
   };
   const ofRoles = roles.map((role): AccessChange => {
@@ -162,16 +162,12 @@ export function whoseName(role: Pick<StoredRole, "name"> | undefined): string {
 
 type RuleChanges = Pick<AccessChange, "make" | "edit" | "remove">;
 
-function compareRules(
-  wanted: readonly FileRule[],
-  stored: readonly DescribedRule[],
-  fromNow: string,
-): RuleChanges {
+function compareRules(wanted: readonly FileRule[], stored: readonly DescribedRule[], now: Date): RuleChanges {
   const kinds = new Set([...wanted.map(({ json }) => kindOfRule(json)), ...stored.map(kindOfRule)]);
   const changes = [...kinds].map((kind) => {
     const here = stored.filter((rule) => kindOfRule(rule) === kind);
     const inFile = wanted.filter(({ json }) => kindOfRule(json) === kind);
-    const pairs = here.some(isOrdered) ? inOrder(inFile, here, fromNow) : anyhow(inFile, here);
+    const pairs = here.some(isOrdered) ? inOrder(inFile, here, now) : anyhow(inFile, here);
     return changesOf(pairs, here);
   });
   return {
@@ -211,7 +207,7 @@ function anyhow(wanted: readonly FileRule[], stored: readonly DescribedRule[]): 
  * neighbours. One that only moves is made again, not written over one that is still wanted. What is new comes last, so those
  * behind it are made again as well.
  */
-function inOrder(wanted: readonly FileRule[], stored: readonly DescribedRule[], fromNow: string): Pair[] {
+function inOrder(wanted: readonly FileRule[], stored: readonly DescribedRule[], now: Date): Pair[] {
   const [meant, there] = [wanted.map(({ json }) => meaningOf(json)), stored.map(meaningOf)];
   const common = commonOrder(meant, there);
   const left = new Set(there.filter((_, at) => common.every(([, same]) => same !== at)));
@@ -225,7 +221,7 @@ function inOrder(wanted: readonly FileRule[], stored: readonly DescribedRule[], 
     for (const to of wanted.slice(at, at + 1)) pairs.push({ to, from: stored[same] });
     [next, free] = [at + 1, same + 1];
   }
-  const isBehindNew = ({ from }: Pair): boolean => from === undefined || from.id >= fromNow;
+  const isBehindNew = ({ from }: Pair): boolean => from === undefined || from.createdAt >= now;
   const cut = pairs.some(({ from }) => from === undefined) ? pairs.findIndex(isBehindNew) : pairs.length;
   return pairs.map(({ to, from }, at) => ({ to, from: at < cut ? from : undefined }));
 }
@@ -259,7 +255,7 @@ function isOrdered({ action }: Pick<Rule, "action">): boolean {
 }
 
 /** The members of a rule, whether a file or the database has it. */
-type RuleJson = { readonly [Name in keyof Omit<DescribedRule, "id" | "roleId">]?: Json };
+type RuleJson = { readonly [Name in keyof Omit<DescribedRule, "id" | "roleId" | "createdAt">]?: Json };
 
 function kindOfRule({ table, action }: RuleJson): string {
   return canonical([table, action]);

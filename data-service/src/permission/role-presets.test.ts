@@ -27,7 +27,7 @@ const ids = new Map([[MEMBER.name, MEMBER.id]]);
 const setting = (presets: JsonObject) => ({ table: "svc_user", action: "create", presets });
 const stored = (presets: JsonObject): DescribedRule => {
   const none = { roleId: null, filter: null, fields: null, check: null, description: null };
-  return { ...none, id: "1", table: "svc_user", action: "create", presets };
+  return { ...none, id: "1", createdAt: new Date(0), table: "svc_user", action: "create", presets };
 };
 
 describe("a preset that links to a role", () => {

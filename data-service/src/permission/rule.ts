@@ -25,6 +25,8 @@ export interface Rule {
 
 /** A rule with what its owner says of it. */
 export interface DescribedRule extends Rule {
+  /** Rules are tried in this order. */
+  readonly createdAt: Date;
   readonly description: string | null;
 }
 

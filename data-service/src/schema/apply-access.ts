@@ -1,7 +1,6 @@
 // Makes roles and rules what a schema file says of them, as a root admin would by POST, PATCH and DELETE.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
-import { ObjectId } from "bson";
 import { type Catalog, tableById } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
@@ -95,7 +94,7 @@ function compareByName(
 ): AccessChange[] {
   const context = { ...roleContext(deps, catalog), roles: stored.roles };
   const [rules, going] = [rulesByName(stored.rules, context), rulesByName(stored.going, context)];
-  return compareAccess(accessByName(access, context), { ...stored, rules, going }, leastIdFromNow(deps));
+  return compareAccess(accessByName(access, context), { ...stored, rules, going }, deps.clock.now());
 }
 
 /** What a file is going to do to roles and rules. */
@@ -151,11 +150,6 @@ function idsOf(
     ...roles.map(({ name }) => [name, NEW_ROLE] as const),
     ...stored.map(({ id, name }) => [name, id] as const),
   ]);
-}
-
-/** The least of the ids that records get from this second on. */
-function leastIdFromNow({ clock }: Pick<AccessDeps, "clock">): string {
-  return ObjectId.createFromTime(Math.floor(clock.now().getTime() / 1000)).toHexString();
 }
 
 function opened(table: string): string {
