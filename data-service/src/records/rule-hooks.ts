@@ -8,9 +8,11 @@ import type { RuleStore } from "../mongo/rule-store.js";
 import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { ruleProblems } from "../permission/check-rule.js";
 import { type RoleSetter, setterOf } from "../permission/role-presets.js";
+import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { NO_HOOKS, type TableHooks } from "./table-hooks.js";
 
 export interface RuleHooksDeps {
+  readonly catalogs: Pick<CurrentCatalog, "decide">;
   readonly tables: ProtectedTables;
   readonly maxDepth: number;
   /** Forgets what is kept of rules. */
@@ -20,7 +22,7 @@ export interface RuleHooksDeps {
 }
 
 /** Of the table of rules. */
-export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps): TableHooks {
+export function makeRuleHooks({ catalogs, tables, maxDepth, forget, read }: RuleHooksDeps): TableHooks {
   const check = (catalog: Catalog, rules: readonly Json[]): void => {
     const problems = rules.flatMap((rule, at) =>
       ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables, maxDepth }).map((problem) =>
@@ -32,12 +34,11 @@ export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps)
   return {
     ...NO_HOOKS,
     afterWrite: async () => forget(),
-    async beforeCreate(catalog, bodies) {
-      check(catalog, bodies);
-    },
-    async beforeUpdate(catalog, id, body) {
+    beforeCreate: check,
+    async beforeUpdate(id, body) {
       const stored = await read(id);
-      if (stored !== undefined && isObject(body)) check(catalog, [{ ...stored, ...body }]);
+      if (stored !== undefined && isObject(body))
+        await catalogs.decide((now) => check(now, [{ ...stored, ...body }]));
     },
   };
 }

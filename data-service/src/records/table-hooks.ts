@@ -22,9 +22,9 @@ export interface TableHooks {
   /** What is to be written for a checked body, with marks of the service's own. */
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** @throws AppError 400 with every problem of the new records */
-  beforeCreate(catalog: Catalog, bodies: readonly Json[]): Promise<void>;
+  beforeCreate(catalog: Catalog, bodies: readonly Json[]): void;
   /** @throws AppError 400 with every problem that the record would have */
-  beforeUpdate(catalog: Catalog, id: Stored, body: Json): Promise<void>;
+  beforeUpdate(id: Stored, body: Json): Promise<void>;
   /** The plan without what the record has already, where writing it again would mean something. */
   withoutKnown<Plan extends WritePlan>(table: Table, id: Stored, plan: Plan): Promise<Plan>;
   /**
@@ -58,7 +58,7 @@ export const NO_HOOKS: TableHooks = {
   prepare: (body) => body,
   tolerated: async () => ({}),
   plan: (_table, plan) => plan,
-  beforeCreate: async () => undefined,
+  beforeCreate: () => undefined,
   beforeUpdate: async () => undefined,
   withoutKnown: async (_table, _id, plan) => plan,
   changing: (_table, _id, _change, act) => act({}),

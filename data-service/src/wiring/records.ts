@@ -289,7 +289,7 @@ function tableHooks(
     new Map([
       [tables.users, userHooks(from)],
       [tables.roles, makeRoleHooks({ catalogs, rolesTable: tables.roles, rules })],
-      [tables.permissions, makeRuleHooks({ tables, maxDepth, forget, read })],
+      [tables.permissions, makeRuleHooks({ catalogs, tables, maxDepth, forget, read })],
       [tables.files, makeFileHooks({ contents, ledger })],
       [tables.folders, makeFolderHooks({ store, treeLock })],
     ]),

@@ -1,6 +1,6 @@
 // Contract 6: tables made at the same time, on several instances, and by a process that dies meanwhile.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import { type RunningService, type Stack, startAnother, startStack } from "../../support/stack.js";
 import { atOnce, type Row, tally } from "../records/make.js";
 
@@ -64,6 +64,21 @@ describe("a second instance on the same database", () => {
       await admin.post("/svc_table", { name: `fresh_${round}`, columns: COLUMNS });
       expect((await elsewhere.post(`/fresh_${round}`, { title: "a" })).status).toBe(201);
       expect((await admin.get(`/fresh_${round}`)).body.data.length).toBe(1);
+    }
+  });
+
+  it.each<[string, (rule: string, table: string) => Promise<Answer>]>([
+    ["is made", (_rule, table) => elsewhere.post("/svc_permission", { role: null, table, action: "read" })],
+    ["is changed", (rule, table) => elsewhere.patch(`/svc_permission/${rule}`, { table })],
+  ])("knows a new table when a rule for it %s", async (how, write) => {
+    const rule = { role: null, table: "svc_role", action: "read" };
+    const { id } = (await admin.post("/svc_permission", rule)).body.data[0];
+    for (let round = 0; round < 3; round += 1) {
+      const name = `ruled_${how.replace(" ", "_")}_${round}`;
+      await elsewhere.get("/svc_permission");
+      await admin.post("/svc_table", { name, columns: COLUMNS });
+      const { status, body } = await write(id, name);
+      expect([Math.floor(status / 100), body.data?.[0].table ?? body.message]).toEqual([2, name]);
     }
   });
 

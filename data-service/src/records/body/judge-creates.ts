@@ -62,7 +62,7 @@ export async function judgeCreates(
   { rights, table, catalog, given, bodies }: BoundCreates,
   { pathOf = alone, isComing = () => false, broughtLinksOf }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
-  await deps.hooksOf(table).beforeCreate(catalog, given);
+  await deps.catalogs.decide((now) => deps.hooksOf(table).beforeCreate(now, given));
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {

@@ -114,7 +114,7 @@ async function updateOne(
     return { context, id: parseId(found, request.id), alternatives: ways, match };
   });
   const { table, shape, catalog, hooks } = context;
-  await hooks.beforeUpdate(catalog, id, body);
+  await hooks.beforeUpdate(id, body);
   const fields = shownFields(shape);
   const linked = { broughtLinksOf: () => brought?.links };
   const { document } = await untilUncontended(deps, table, id, async () => {
