@@ -1,4 +1,5 @@
 // Replaces a file as a whole, or makes a new one; neither leaves a part of it behind where the disk is full.
+import { randomUUID } from "node:crypto";
 import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { ConfigError } from "@portico/shared/env";
 import { isFileError } from "./file-error.js";
@@ -13,7 +14,7 @@ export async function writeWhole(file: string, text: string): Promise<void> {
 
 /** @param isThere thrown where there is such a file @throws ConfigError that names the file; there is none then */
 export async function writeNew(file: string, text: string, isThere: ConfigError): Promise<void> {
-  await writeOut(file, "wx", text).catch((error: NodeJS.ErrnoException) => {
+  await writeOut(file, text).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EEXIST") throw isThere;
     return refuse(file)(error);
   });
@@ -25,9 +26,10 @@ async function replace(named: string, text: string): Promise<void> {
   const there = await stat(file).catch(() => undefined);
   // In the place of a device or a pipe, as /dev/stdout is one, a file is not what was asked for.
   if (there?.isFile() === false) return writeFile(file, text);
-  const part = `${file}.part`;
+  // Others may be writing the same file.
+  const part = `${file}.${randomUUID()}.part`;
   try {
-    await writeOut(part, "w", text, there?.mode);
+    await writeOut(part, text, there?.mode);
     await orRemove(part, () => rename(part, file));
   } catch (error) {
     if (there === undefined || !isIrreplaceable(error)) throw error;
@@ -42,8 +44,9 @@ function isIrreplaceable(error: unknown): boolean {
   return isFileError(error) && IRREPLACEABLE.includes(error.code ?? "");
 }
 
-async function writeOut(path: string, flag: "w" | "wx", text: string, mode?: number): Promise<void> {
-  const handle = await open(path, flag, mode);
+/** Makes a new file. */
+async function writeOut(path: string, text: string, mode?: number): Promise<void> {
+  const handle = await open(path, "wx", mode);
   await orRemove(path, () => flushed(handle, text, mode));
 }
 
