@@ -19,9 +19,13 @@ import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
 import { linkedElsewhere, openedElsewhere } from "./permission/compare-access.js";
-import { pulledAccess } from "./schema/apply-access.js";
 import type { FileDifference } from "./schema/apply-file.js";
-import { applyWholeFile, compareWholeFile, type FileDifferences } from "./schema/apply-whole-file.js";
+import {
+  applyWholeFile,
+  compareWholeFile,
+  type FileDifferences,
+  pullWholeFile,
+} from "./schema/apply-whole-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
 import { writeNew, writeWhole } from "./write-whole.js";
 
@@ -137,11 +141,12 @@ async function infer(config: Config, file: string): Promise<number> {
 
 /** A database without tables is more often the wrong one than the right one: an existing file must not be lost to it. */
 async function pull({ records, config }: Deps, file: string, isTablesOnly: boolean): Promise<number> {
-  const tables = await records.catalogStore.load();
+  const { tables, access } = isTablesOnly
+    ? { tables: await records.catalogStore.load(), access: undefined }
+    : await pullWholeFile(records);
   const isThere = new ConfigError([
     `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
   ]);
-  const access = isTablesOnly ? undefined : await pulledAccess(records);
   const text = writeSchemaFile(tables, access);
   await (tables.length === 0 ? writeNew(file, text, isThere) : writeWhole(file, text));
   process.stdout.write(`${file}\n`);

@@ -14,7 +14,7 @@ import { prepareTables } from "../prepare.js";
 import { repairUnfinished } from "../records/whole/repair-unfinished.js";
 import { until } from "../until.js";
 import { applyAccess, storedRoles } from "./apply-access.js";
-import { applyWholeFile } from "./apply-whole-file.js";
+import { applyWholeFile, compareWholeFile, type PulledFile, pullWholeFile } from "./apply-whole-file.js";
 import { changeTable } from "./change-table.js";
 
 let folder: string;
@@ -68,42 +68,42 @@ const ruleIds = async ({ rules }: Deps["records"]): Promise<string[]> =>
 /** Whoever has looked at the catalog so often is waiting for the rules to follow. */
 const LOOKS_OF_A_WAIT = 20;
 
-describe("rules that do not follow a rename by another instance yet", () => {
-  /** An instance, the ids of its rules, and what lets them follow a change that is in use. */
-  async function whileRenaming() {
-    const [one, other] = [await startInstance(), await startInstance()];
-    await applyWholeFile(one, fileWith("title"));
-    const before = await ruleIds(one);
-    const [notes] = await one.catalogStore.load();
-    let letFollow = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      letFollow = resolve;
+/** An instance, the ids of its rules, and what lets them follow a change that is in use. */
+async function whileRenaming() {
+  const [one, other] = [await startInstance(), await startInstance()];
+  await applyWholeFile(one, fileWith("title"));
+  const before = await ruleIds(one);
+  const [notes] = await one.catalogStore.load();
+  let letFollow = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    letFollow = resolve;
+  });
+  const follow: typeof other.rules.follow = async (...change) => {
+    await held;
+    return other.rules.follow(...change);
+  };
+  const columns = [{ id: notes?.columns[0]?.id ?? "", name: "heading" }];
+  const slow = { ...other, rules: { ...other.rules, follow } };
+  const { done } = await changeTable(slow, notes?.id ?? "", { columns }, undefined);
+  const isInUse = async () => (await one.catalogs.refresh()).change?.isFollowed === false;
+  await until(isInUse, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
+  /** Lets them follow once something else has been waiting for that. */
+  const endDuring = async <Result>(waiting: Promise<Result>): Promise<Result> => {
+    const looks = jest.spyOn(one.catalogs, "refresh");
+    let isOver = false;
+    const over = waiting.finally(() => {
+      isOver = true;
     });
-    const follow: typeof other.rules.follow = async (...change) => {
-      await held;
-      return other.rules.follow(...change);
-    };
-    const columns = [{ id: notes?.columns[0]?.id ?? "", name: "heading" }];
-    const slow = { ...other, rules: { ...other.rules, follow } };
-    const { done } = await changeTable(slow, notes?.id ?? "", { columns }, undefined);
-    const isInUse = async () => (await one.catalogs.refresh()).change?.isFollowed === false;
-    await until(isInUse, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
-    /** Lets them follow once something else has been waiting for that. */
-    const endDuring = async <Result>(waiting: Promise<Result>): Promise<Result> => {
-      const looks = jest.spyOn(one.catalogs, "refresh");
-      let isOver = false;
-      const over = waiting.finally(() => {
-        isOver = true;
-      });
-      const isWaiting = async () => isOver || looks.mock.calls.length >= LOOKS_OF_A_WAIT;
-      await until(isWaiting, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
-      letFollow();
-      await done;
-      return over;
-    };
-    return { one, before, endDuring };
-  }
+    const isWaiting = async () => isOver || looks.mock.calls.length >= LOOKS_OF_A_WAIT;
+    await until(isWaiting, { patienceMs: 10_000, everyMs: 20, tooLate: () => {} });
+    letFollow();
+    await done;
+    return over;
+  };
+  return { one, before, endDuring };
+}
 
+describe("rules that do not follow a rename by another instance yet", () => {
   it("are waited for, and neither made again nor edited by the names of the file", async () => {
     const { one, before, endDuring } = await whileRenaming();
     expect(await endDuring(applyAccess(one, fileWith("heading").access))).toEqual([]);
@@ -118,6 +118,39 @@ describe("rules that do not follow a rename by another instance yet", () => {
     ]);
   }, 30_000);
 });
+
+describe("a file that is compared or pulled while another instance renames a column", () => {
+  it("is compared with rules that have followed", async () => {
+    const { one, endDuring } = await whileRenaming();
+    const same = { tables: [], access: [] };
+    expect(await endDuring(compareWholeFile(one, fileWith("heading")))).toEqual(same);
+  }, 30_000);
+
+  it("has rules that have followed", async () => {
+    const { one, endDuring } = await whileRenaming();
+    expect(namesIn(await endDuring(pullWholeFile(one)))).toEqual(["heading", "heading"]);
+  }, 30_000);
+
+  it("is read again where that happens between the tables and the rules", async () => {
+    const [one, other] = [await startInstance(), await startInstance()];
+    await applyWholeFile(one, fileWith("title"));
+    let renaming: Promise<unknown> | undefined;
+    const load: typeof one.catalogStore.load = async () => {
+      const definitions = await one.catalogStore.load();
+      renaming ??= applyWholeFile(other, fileWith("heading"));
+      await renaming;
+      return definitions;
+    };
+    const pulled = await pullWholeFile({ ...one, catalogStore: { ...one.catalogStore, load } });
+    expect(namesIn(pulled)).toEqual(["heading", "heading"]);
+  }, 30_000);
+});
+
+/** The column of the only table, and what the only rule calls it. */
+function namesIn({ tables, access }: PulledFile) {
+  const [[notes], [rule]] = [tables, access.rules];
+  return [notes?.columns[0]?.name, rule?.fields];
+}
 
 describe("a rule that somebody removes while the file is about to edit it", () => {
   it("is made as the file has it", async () => {

@@ -1,7 +1,9 @@
 // A schema file as a whole: first its tables, then who may do what with them.
+import type { TableDefinition } from "../catalog/definition.js";
 import type { SchemaFile } from "../catalog/schema-file.js";
 import type { FileAccess } from "../permission/access-file.js";
 import { holdersIn } from "../permission/compare-access.js";
+import type { StoredAccess } from "../permission/rule.js";
 import { repairBeforeChanges } from "../records/whole/repair-before-changes.js";
 import type { UnfinishedRepairDeps } from "../records/whole/repair-unfinished.js";
 import {
@@ -9,12 +11,13 @@ import {
   type AccessDeps,
   applyAccess,
   compareAccessThen,
+  pulledAccess,
   storedRoles,
 } from "./apply-access.js";
 import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
-import { rulesFollowed } from "./rule-change.js";
+import { betweenChanges } from "./rule-change.js";
 
 /** What has to be done, or was done. */
 export interface FileDifferences {
@@ -27,9 +30,23 @@ export type WholeFileDeps = ChangeDeps & SchemaDeps & AccessDeps & UnfinishedRep
 
 const NOTHING: AccessComparison = { differences: [], going: new Set() };
 
+/** What a database says of itself in a file. */
+export interface PulledFile {
+  readonly tables: readonly TableDefinition[];
+  readonly access: StoredAccess;
+}
+
+/** All of a database that a file can say. */
+export async function pullWholeFile(deps: WholeFileDeps): Promise<PulledFile> {
+  return betweenChanges(deps, async () => ({
+    tables: await deps.catalogStore.load(),
+    access: await pulledAccess(deps),
+  }));
+}
+
 /** Compares a file with the database; changes nothing. */
 export async function compareWholeFile(deps: WholeFileDeps, file: SchemaFile): Promise<FileDifferences> {
-  return (await compare(deps, file)).differences;
+  return (await betweenChanges(deps, () => compare(deps, file))).differences;
 }
 
 async function compare(
@@ -58,8 +75,7 @@ export async function applyWholeFile(
   confirmed = false,
 ): Promise<FileDifferences> {
   await repairBeforeChanges(deps);
-  await rulesFollowed(deps);
-  const { compared, differences, going } = await compare(deps, file);
+  const { compared, differences, going } = await betweenChanges(deps, () => compare(deps, file));
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
   const tables = await makeTables(
     await withoutReplacedRules(deps, file.access),
