@@ -1,19 +1,12 @@
 // A file's roles and rules beside those of a database.
 import { describe, expect, it } from "@jest/globals";
-import { isObject, type JsonObject } from "@portico/shared/json";
+import type { JsonObject } from "@portico/shared/json";
 import fc from "fast-check";
 import { readAccess } from "./access-file.js";
-import { type AccessChange, compareAccess, openedBy, openedElsewhere, stepsOf } from "./compare-access.js";
-import type { Action, DescribedRule, StoredRole } from "./rule.js";
-
-const EDITOR: StoredRole = { id: "e", name: "editor", description: null };
-
-/** Ids say in which order rules were made. */
-function rule(id: string, action: Action, members: Partial<DescribedRule> = {}): DescribedRule {
-  const none = { filter: null, fields: null, presets: null, check: null, description: null };
-  const createdAt = new Date(Number.parseInt(id, 10));
-  return { id, roleId: EDITOR.id, table: "posts", action, createdAt, ...none, ...members };
-}
+import { EDITOR, rule, statesOf } from "./access-fixture.js";
+import { accessSteps } from "./access-steps.js";
+import { compareAccess, openedBy, openedElsewhere, stepsOf } from "./compare-access.js";
+import type { Action, DescribedRule } from "./rule.js";
 
 /** Later than rules that are there were made, unless a test says otherwise. */
 const NOW = new Date(5);
@@ -157,7 +150,7 @@ describe("rules of a file and of a database", () => {
           .map(([status, number], at) => rule(`${String(number).padStart(2, "0")}${at}`, kind, of(status)))
           .toSorted((one, other) => (one.id < other.id ? -1 : 1));
         const [change] = compareAccess(access, { roles: [EDITOR], rules, off: [], going: [] }, new Date(500));
-        const steps = change === undefined ? [] : statesOf(change, rules);
+        const steps = statesOf(change === undefined ? [] : accessSteps([change]), rules, new Date(500));
         const kept = states.filter((status) => rules.some(({ presets }) => presets?.status === status));
         for (const state of steps)
           expect(state.map(({ presets }) => presets?.status)).toEqual(expect.arrayContaining(kept));
@@ -248,22 +241,3 @@ describe("a rule for reading that is switched off", () => {
     expect(lines.map((line) => line.split(":")[0])).toEqual(told);
   });
 });
-
-/** The rules after each of a change's steps, in the order of their ids. */
-function statesOf({ make, edit, remove }: AccessChange, rules: readonly DescribedRule[]): DescribedRule[][] {
-  const states: DescribedRule[][] = [];
-  let now = [...rules];
-  const become = (next: DescribedRule[]): void => {
-    now = next.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-    states.push(now);
-  };
-  for (const [at, { json }] of make.entries()) become([...now, ruleOf(`50${at}.new`, json)]);
-  for (const { from, to } of edit)
-    become(now.map((each) => (each.id === from.id ? ruleOf(each.id, to.json) : each)));
-  for (const { id } of remove) become(now.filter((each) => each.id !== id));
-  return states;
-}
-
-function ruleOf(id: string, { action, presets }: JsonObject): DescribedRule {
-  return rule(id, action === "create" ? "create" : "read", { presets: isObject(presets) ? presets : null });
-}

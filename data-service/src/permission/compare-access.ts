@@ -15,6 +15,8 @@ export interface AccessChange {
   readonly make: readonly FileRule[];
   /** Rules that stay and say something else. */
   readonly edit: readonly RuleEdit[];
+  /** Rules that say what the file says already. */
+  readonly keep: readonly RuleEdit[];
   readonly remove: readonly DescribedRule[];
 }
 
@@ -46,8 +48,8 @@ export function compareAccess(
   now: Date,
 ): AccessChange[] {
   const rulesOf = (wanted: readonly FileRule[], id: string | null | undefined) => {
-    const { make, edit, remove } = compareRules(wanted, ofHolder(stored.rules, id), now);
-    return { make, edit, remove: [...remove, ...ofHolder(stored.going, id)] };
+    const { remove, ...rest } = compareRules(wanted, ofHolder(stored.rules, id), now);
+    return { ...rest, remove: [...remove, ...ofHolder(stored.going, id)] };
   };
   const ofRoles = roles.map((role): AccessChange => {
     const same = stored.roles.find(({ name }) => name === role.name);
@@ -160,7 +162,7 @@ export function whoseName(role: Pick<StoredRole, "name"> | undefined): string {
   return role === undefined ? "everyone" : `role "${role.name}"`;
 }
 
-type RuleChanges = Pick<AccessChange, "make" | "edit" | "remove">;
+type RuleChanges = Pick<AccessChange, "make" | "edit" | "keep" | "remove">;
 
 function compareRules(wanted: readonly FileRule[], stored: readonly DescribedRule[], now: Date): RuleChanges {
   const kinds = new Set([...wanted.map(({ json }) => kindOfRule(json)), ...stored.map(kindOfRule)]);
@@ -173,6 +175,7 @@ function compareRules(wanted: readonly FileRule[], stored: readonly DescribedRul
   return {
     make: changes.flatMap(({ make }) => make),
     edit: changes.flatMap(({ edit }) => edit),
+    keep: changes.flatMap(({ keep }) => keep),
     remove: changes.flatMap(({ remove }) => remove),
   };
 }
@@ -184,11 +187,13 @@ interface Pair {
 }
 
 function changesOf(pairs: readonly Pair[], stored: readonly DescribedRule[]): RuleChanges {
-  const kept = pairs.flatMap(({ from, to }) => (from === undefined ? [] : [{ from, to }]));
+  const there = pairs.flatMap(({ from, to }) => (from === undefined ? [] : [{ from, to }]));
+  const isSame = ({ from, to }: RuleEdit): boolean => meaningOf(from) === meaningOf(to.json);
   return {
     make: pairs.filter(({ from }) => from === undefined).map(({ to }) => to),
-    edit: kept.filter(({ from, to }) => meaningOf(from) !== meaningOf(to.json)),
-    remove: stored.filter((rule) => kept.every(({ from }) => from !== rule)),
+    edit: there.filter((each) => !isSame(each)),
+    keep: there.filter(isSame),
+    remove: stored.filter((rule) => there.every(({ from }) => from !== rule)),
   };
 }
 
@@ -257,12 +262,18 @@ function isOrdered({ action }: Pick<Rule, "action">): boolean {
 /** The members of a rule, whether a file or the database has it. */
 type RuleJson = { readonly [Name in keyof Omit<DescribedRule, "id" | "roleId" | "createdAt">]?: Json };
 
-function kindOfRule({ table, action }: RuleJson): string {
+/** Rules of one kind are tried one after the other. */
+export function kindOfRule({ table, action }: RuleJson): string {
   return canonical([table, action]);
 }
 
 function meaningOf(rule: RuleJson): string {
   return canonical(membersOf(rule));
+}
+
+/** Does it more than describe the rule in other words? */
+export function changesRights({ from, to: { json } }: RuleEdit): boolean {
+  return meaningOf({ ...from, description: null }) !== meaningOf({ ...json, description: null });
 }
 
 /** What a rule of a kind says, in one spelling. */

@@ -30,6 +30,11 @@ export interface DescribedRule extends Rule {
   readonly description: string | null;
 }
 
+/** Sorts rules of one holder as they are tried. */
+export function inTriedOrder(one: DescribedRule, other: DescribedRule): number {
+  return one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+}
+
 export interface StoredRole {
   readonly id: string;
   readonly name: string;

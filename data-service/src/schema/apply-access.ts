@@ -6,6 +6,7 @@ import { systemTableNames } from "../catalog/system-tables.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import { type FileAccess, type FileRule, NO_ACCESS } from "../permission/access-file.js";
+import { accessSteps } from "../permission/access-steps.js";
 import {
   type AccessChange,
   type AccessToChange,
@@ -210,8 +211,8 @@ async function refusalsOf(
 }
 
 /**
- * Makes what is missing, changes what differs, then removes what is too much, so that nobody is without a right that they
- * keep; doing it again changes nothing.
+ * Makes what is missing, changes what differs and removes what is too much, in an order that opens nothing on the way; doing it
+ * again changes nothing.
  * @param going as the comparison before the tables were changed
  * @returns what was done
  * @throws AppError the refusal of a rule that fits the tables no more; an instance that starts again goes on
@@ -272,18 +273,17 @@ async function makeAccess(
     if (problem !== undefined) throw justRemoved(`${path}.${problem}`);
     return body.json;
   };
-  for (const { role: holder, make } of changes)
-    for (const rule of make) {
-      const role = holder === undefined ? null : roleNamed(holder.name, ids);
-      await create(deps, { ...call, body: { ...bodyOf(rule), role } });
-    }
   const gone = new Set<RuleEdit>();
-  for (const edit of changes.flatMap((change) => change.edit)) {
-    const body = { ...WITHOUT_CONDITIONS, ...bodyOf(edit.to) };
-    if (!(await isThere(update(deps, { ...call, id: edit.from.id, body })))) gone.add(edit);
+  for (const step of accessSteps(changes)) {
+    if (step.kind === "make") {
+      const role = step.role === undefined ? null : roleNamed(step.role.name, ids);
+      await create(deps, { ...call, body: { ...bodyOf(step.rule), role } });
+    } else if (step.kind === "edit") {
+      const { from, to } = step.edit;
+      const body = { ...WITHOUT_CONDITIONS, ...bodyOf(to) };
+      if (!(await isThere(update(deps, { ...call, id: from.id, body })))) gone.add(step.edit);
+    } else await isThere(remove(deps, { principal: SERVICE, table: permissions, id: step.rule.id }));
   }
-  for (const { id } of changes.flatMap((change) => change.remove))
-    await isThere(remove(deps, { principal: SERVICE, table: permissions, id }));
   return gone;
 }
 

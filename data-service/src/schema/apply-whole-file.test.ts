@@ -173,6 +173,49 @@ describe("a rule that somebody removes while the file is about to edit it", () =
   }, 30_000);
 });
 
+describe("a file that is interrupted between its rules for reading and those for writing", () => {
+  const fileWithRules = (reading: object, writing: object) => {
+    const rules = [
+      { table: "notes", action: "read", ...reading },
+      ...["update", "delete"].map((action) => ({ table: "notes", action, filter: writing })),
+      { table: "notes", action: "create", check: writing },
+    ];
+    const columns = [{ name: "title", type: "string" }];
+    return fileOf({ tables: [{ name: "notes", columns }], roles: [{ name: "editor", rules }] });
+  };
+  const mine = { title: "mine" };
+  const conditions = async ({ rules }: Deps["records"]) =>
+    (await rules.described()).map(({ action, filter, check }) => [action, filter ?? check]);
+
+  it("leaves writing closed, and goes on when it is applied again", async () => {
+    const one = await startInstance();
+    await applyWholeFile(one, fileWithRules({}, mine));
+    const before = await ruleIds(one);
+    // The database refuses the new rule for reading, as if it were away just then.
+    const stored = database.db.collection("svc_permission");
+    await stored.insertOne({ table: "notes", action: "read", filter: mine, isEnabled: false });
+    const index = await stored.createIndex({ action: 1, "filter.title": 1 }, { unique: true });
+    const file = fileWithRules({ filter: mine }, {});
+    await expect(applyWholeFile(one, file)).rejects.toThrow();
+    const nothing = { id: { _in: [] } };
+    expect(await conditions(one)).toEqual([
+      ["read", null],
+      ["update", nothing],
+      ["delete", nothing],
+      ["create", nothing],
+    ]);
+    await stored.dropIndex(index);
+    await applyWholeFile(one, file);
+    expect(await conditions(one)).toEqual([
+      ["read", mine],
+      ["update", {}],
+      ["delete", {}],
+      ["create", {}],
+    ]);
+    expect(await ruleIds(one)).toEqual(before);
+  }, 30_000);
+});
+
 describe("what an instance that died a moment ago has left half done", () => {
   const note = async (ids: readonly string[]): Promise<void> => {
     const steps = [{ kind: "made", table: "svc_permission", ids: ids.map((id) => new ObjectId(id)) }];
