@@ -11,7 +11,7 @@ import { type DescribedRule, inTriedOrder } from "./rule.js";
 
 /** One write. */
 export type AccessStep =
-  /** @param role undefined = everyone */
+  /** Without a role it is everyone's. */
   | { readonly kind: "make"; readonly role: FileRole | undefined; readonly rule: FileRule }
   | { readonly kind: "edit"; readonly edit: RuleEdit }
   | { readonly kind: "remove"; readonly rule: DescribedRule };

@@ -24,8 +24,7 @@ export interface AccessChange {
 export interface AccessToChange extends StoredAccess {
   /**
    * Rules that the file's own tables switch off: they go like others that it leaves out, so that no undo brings them back
-   * beside what it says. Those that were off before stay, as the file does not know of them; so do these where the file is
-   * interrupted before it comes to them.
+   * beside what it says. Those that were off before stay, as the file does not know of them.
    */
   readonly going: readonly DescribedRule[];
 }

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { type Catalog, tableById } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
+import type { GoingRules } from "../mongo/going-rules.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import { type FileAccess, type FileRule, NO_ACCESS } from "../permission/access-file.js";
@@ -39,6 +40,7 @@ export interface AccessDeps extends RecordDeps {
   readonly maxDepth: number;
   /** Instances that apply files at the same time must not make the same rules. */
   readonly accessLock: Lock;
+  readonly goingRules: GoingRules;
 }
 
 /** All roles with their rules. */
@@ -101,7 +103,10 @@ function compareByName(
 /** What a file is going to do to roles and rules. */
 export interface AccessComparison {
   readonly differences: readonly FileDifference[];
-  /** Ids of rules that the file's own tables are going to switch off, of those who have the rules of the file. */
+  /**
+   * Ids of rules that the file's own tables are going to switch off, or have when it was interrupted, of those who have the rules
+   * of the file.
+   */
   readonly going: ReadonlySet<string>;
 }
 
@@ -112,12 +117,15 @@ export async function compareAccessThen(
   { moves, after }: Pick<Comparison, "moves" | "after">,
 ): Promise<AccessComparison> {
   const { roles, rules, off } = await storedAccess(deps);
+  const noted = await deps.goingRules.load();
   const followed = followingAll(deps, rules, moves);
   const on = new Set(followed.map(({ id }) => id));
   const switchedOff = rules.filter(({ id }) => !on.has(id));
   const isInFile = holdersIn(access, roles);
-  const going = switchedOff.filter(({ roleId }) => isInFile(roleId));
-  const offThen = [...off, ...switchedOff.filter(({ roleId }) => !isInFile(roleId))];
+  const byTheFile = [...switchedOff, ...off.filter(({ id }) => noted.has(id))];
+  const going = byTheFile.filter(({ roleId }) => isInFile(roleId));
+  const goingIds = new Set(going.map(({ id }) => id));
+  const offThen = [...off, ...switchedOff].filter(({ id }) => !goingIds.has(id));
   const renamed = (rule: DescribedRule) => ({ ...rule, table: nameAfter(rule.table, moves) });
   const stored = { roles, rules: followed, off: offThen.map(renamed), going: going.map(renamed) };
   const ids = idsOf(roles, access);
@@ -128,7 +136,7 @@ export async function compareAccessThen(
       return differenceOf(change, problems, risks);
     }),
   );
-  return { differences, going: new Set(going.map(({ id }) => id)) };
+  return { differences, going: goingIds };
 }
 
 /** @returns the name that a table of this name has after several changes; its own if it is gone by then */

@@ -216,6 +216,30 @@ describe("a file that is interrupted between its rules for reading and those for
   }, 30_000);
 });
 
+describe("a file that is interrupted between its tables and its rules", () => {
+  const fileWithColumns = (names: readonly string[], rule: object) => {
+    const columns = names.map((name) => ({ name, type: "string" }));
+    const everyone = [{ table: "notes", action: "read", ...rule }];
+    return fileOf({ tables: [{ name: "notes", columns }], everyone });
+  };
+
+  it("removes the rules that its tables have switched off when it is applied again", async () => {
+    const one = await startInstance();
+    await applyWholeFile(one, fileWithColumns(["title", "state"], { filter: { state: "public" } }));
+    const [former] = await ruleIds(one);
+    const file = fileWithColumns(["title"], { fields: "title" });
+    const dies = { ...one, accessLock: () => Promise.reject(new Error("killed")) };
+    await expect(applyWholeFile(dies, file, true)).rejects.toThrow("killed");
+    expect(await one.rules.switchedOff()).toMatchObject([{ id: former }]);
+    const removal = 'rule.remove read notes {"filter":{"state":"public"}}';
+    const { access } = await compareWholeFile(one, file);
+    expect(access).toMatchObject([{ changes: ['rule.add read notes {"fields":"title"}', removal] }]);
+    await applyWholeFile(one, file);
+    expect(await one.rules.switchedOff()).toEqual([]);
+    expect([...(await one.goingRules.load())]).toEqual([]);
+  }, 30_000);
+});
+
 describe("what an instance that died a moment ago has left half done", () => {
   const note = async (ids: readonly string[]): Promise<void> => {
     const steps = [{ kind: "made", table: "svc_permission", ids: ids.map((id) => new ObjectId(id)) }];

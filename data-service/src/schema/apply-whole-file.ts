@@ -77,13 +77,16 @@ export async function applyWholeFile(
   await repairBeforeChanges(deps);
   const { compared, differences, going } = await betweenChanges(deps, () => compare(deps, file));
   if (isStopped([...differences.tables, ...differences.access], confirmed)) return differences;
+  if (going.size > 0) await deps.goingRules.note([...going]);
   const tables = await makeTables(
     await withoutReplacedRules(deps, file.access),
     file.tables,
     compared,
     confirmed,
   );
-  return { tables, access: await applyAccess(deps, file.access, going) };
+  const done = await applyAccess(deps, file.access, going);
+  await deps.goingRules.forget();
+  return { tables, access: done };
 }
 
 /**

@@ -26,6 +26,7 @@ import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import { CountStore } from "../mongo/count-store.js";
 import { makeDiskSpace } from "../mongo/disk-space.js";
+import { makeGoingRules } from "../mongo/going-rules.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
@@ -131,6 +132,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     accessLock: makeLock(db, clock, "access", "Another data service is applying its schema file; try again."),
+    goingRules: makeGoingRules(db),
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     requireSpace: from.requireSpace,
     diskSpace: from.requireSpace && makeDiskSpace(db, from.requireSpace),
