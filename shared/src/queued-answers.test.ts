@@ -1,4 +1,4 @@
-// A client that sends several requests at once and leaves: none of them stays in flight.
+// A client that sends several requests at once: none of them stays in flight when it leaves, and there may not be many.
 import { once } from "node:events";
 import { mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -75,5 +75,60 @@ it("an answer whose turn comes is not touched", async () => {
     if (answers.split("done").length === 3) break;
   }
   expect(answers.match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+  await server.stop();
+});
+
+/** Answers each request with its number. @returns where it listens, and how many requests it was asked to answer */
+async function startCounting() {
+  let asked = 0;
+  const app = express().use((_request, response) => {
+    asked += 1;
+    response.end(`<${asked}>`);
+  });
+  const server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  return { server, asked: () => asked };
+}
+
+/** Sends such heads at once and reads to the end of the connection. @returns what came */
+async function send(url: string, heads: readonly string[]): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+  socket.write(heads.map((head) => `${head}\r\nHost: x\r\n\r\n`).join(""));
+  let answers = "";
+  socket.on("data", (piece) => {
+    answers += piece;
+  });
+  await once(socket, "close");
+  return answers;
+}
+
+const GET = "GET / HTTP/1.1";
+
+it("32 that wait behind another are answered in their order", async () => {
+  const { server } = await startCounting();
+  const requests = [...Array.from({ length: 32 }, () => GET), `${GET}\r\nConnection: close`];
+  const answers = await send(server.url, requests);
+  const order = [...answers.matchAll(/<(\d+)>/g)].map(([, number]) => Number(number));
+  expect(order).toEqual(requests.map((_request, at) => at + 1));
+  await server.stop();
+});
+
+it("with more, the connection is cut, and nothing further of it is done", async () => {
+  const { server, asked } = await startCounting();
+  await send(
+    server.url,
+    Array.from({ length: 1_000 }, () => GET),
+  );
+  expect(asked()).toBe(33);
+  await server.stop();
+});
+
+it("with more, the connection is cut where they are refusals that reach no handler", async () => {
+  // The first one never ends.
+  const server = await listen(
+    express().use(() => {}),
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+  );
+  const refused = Array.from({ length: 1_000 }, () => `${GET}\r\nExpect: a miracle`);
+  expect(await send(server.url, [GET, ...refused])).toBe("");
   await server.stop();
 });

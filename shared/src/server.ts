@@ -15,7 +15,7 @@ import { hasBody } from "./has-body.js";
 import { isJsonType } from "./json-type.js";
 import { closeBehind, latestAnswer } from "./last-answer.js";
 import { LinkedSet } from "./linked-set.js";
-import { closeQueuedAnswers } from "./queued-answers.js";
+import { limitQueuedAnswers } from "./queued-answers.js";
 import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
@@ -103,7 +103,7 @@ export async function listen(
     // Without `shouldKeepAlive` Node closes the connection itself, for a client that asks for it or speaks HTTP/1.0.
     if (isStopping || !response.shouldKeepAlive) closeBehind(response);
   });
-  closeQueuedAnswers(server);
+  limitQueuedAnswers(server);
   const connections = new LinkedSet<Socket>();
   server.on("connection", (socket: Socket) => {
     connections.add(socket);

@@ -77,6 +77,22 @@ describe("the gateway", () => {
     for (const socket of idle) socket.destroy();
   });
 
+  it("lets no single connection take the places of all, whatever it sends at once", async () => {
+    rig = await startRig();
+    rig.upstream.on("GET /posts/changes", (_arrived, response) => {
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).write("event: ready\n\n");
+    });
+    const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const { hostname, port } = new URL(rig.url);
+    const socket = connect(Number(port), hostname);
+    // No answer comes before the end of the first, which has none.
+    socket.write(ask("/api/posts/changes") + ask("/api/posts").repeat(1_100));
+    await Promise.race([once(socket, "data"), once(socket, "close")]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await rig.call("/api/posts")).status).toBe(200);
+    socket.destroy();
+  });
+
   it("does not count those who only listen for events, however long they do", async () => {
     rig = await startRig({ MAX_IN_FLIGHT: "2" });
     rig.upstream.on("GET /posts/changes", (_arrived, response) => {
