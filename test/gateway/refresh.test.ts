@@ -79,6 +79,16 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     expect((await get({ refreshToken: "svc_rt_1" })).headers.get("cache-control")).toBe("no-store");
   });
 
+  it("keeps what forbids more: nobody on the way may transform a stream, which would hold it back", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    rig.upstream.on("GET /me", (_arrived, response) => {
+      response.setHeader("Cache-Control", "no-store, no-transform").end("{}");
+    });
+    const { headers } = await get({ refreshToken: "svc_rt_1" });
+    expect(headers.getSetCookie()).not.toEqual([]);
+    expect(headers.get("cache-control")).toBe("no-store, no-transform");
+  });
+
   it("shares one refresh among parallel requests, and all get the same cookies", async () => {
     rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => {
       setTimeout(() => response.end(JSON.stringify(session(FRESH, "svc_rt_2"))), 1_500);

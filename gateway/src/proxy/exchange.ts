@@ -242,7 +242,8 @@ export class Exchange {
     const response = this.#response;
     const { vary, ...headers } = clientResponseHeaders(upstream);
     // Cookies were set on the way here: no cache may keep this answer, whatever the data service says about it.
-    if (response.hasHeader("Set-Cookie")) delete headers["cache-control"];
+    const isStorable = !/\bno-store\b/.test(headers["cache-control"] ?? "");
+    if (isStorable && response.hasHeader("Set-Cookie")) delete headers["cache-control"];
     response.statusCode = status;
     // Not Express's `set`, which would add a charset: the data service's headers are passed on as they are.
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
