@@ -9,6 +9,7 @@ import type { FileDeps } from "./files/deps.js";
 import type { FreeSpaceDeps } from "./http/free-space.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
+import { claimPrefix } from "./mongo/claim-prefix.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
 import { makeKeyStore } from "./mongo/key-store.js";
@@ -61,6 +62,10 @@ export async function makeDeps(
     { ms: patienceMs, tell: (problem) => logger.warn(`waiting for the database: ${problem}`) },
   );
   try {
+    const prefix = config.systemTablePrefix;
+    const others = await claimPrefix(store.db, prefix);
+    if (others.length > 0)
+      logger.warn({ prefix, others }, "what was made under another SYSTEM_TABLE_PREFIX is not shown");
     const secrets = await loadSecrets(config, () => holdsSealedKeys(makeKeyStore(store.db)));
     return await wire({ config, logger, secrets, metrics, store });
   } catch (error) {

@@ -10,7 +10,6 @@ import { ensureGridFsIndexes } from "./mongo/gridfs-content.js";
 import { ensureIdentityIndexes } from "./mongo/identity-store.js";
 import { INSTANCE_LEASE_MS } from "./mongo/instance-store.js";
 import { ensureOnceIndexes } from "./mongo/once-store.js";
-import { otherPrefixes } from "./mongo/other-prefixes.js";
 import { ensureAuthIndexes } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
 import { repairCounts } from "./records/derived/repair-counts.js";
@@ -61,7 +60,6 @@ function pruneJournal({ journalStore }: Deps["records"]): (now: Date) => Promise
 /** System tables, and whatever an earlier process left unfinished. From here on this instance counts as running. */
 export async function prepareTables(deps: Deps): Promise<void> {
   const { config, records } = deps;
-  await warnOfOtherPrefixes(deps);
   const { tables } = buildCatalog(0, [], records.systemTables);
   await Promise.all([
     ...[...tables.values()].map((table) => records.provision(table)),
@@ -78,17 +76,6 @@ export async function prepareTables(deps: Deps): Promise<void> {
   if (!isEmbedded(config)) return;
   await records.once.store.lapse();
   await repairUnfinished(records, { alone: true });
-}
-
-/** All that was made under another prefix seems gone, and nothing else would say why. */
-async function warnOfOtherPrefixes({ config, store, logger }: Deps): Promise<void> {
-  const prefix = config.systemTablePrefix;
-  const others = await otherPrefixes(store.db, prefix);
-  if (others.length > 0)
-    logger.warn(
-      { prefix, others },
-      "SYSTEM_TABLE_PREFIX is new to this database: what was made under another one is not shown",
-    );
 }
 
 /** Tables that were made before the database became a sharded cluster; the others are spread already. */

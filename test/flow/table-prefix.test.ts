@@ -1,7 +1,12 @@
 // SYSTEM_TABLE_PREFIX: all that Portico keeps in tables of its own, under other names.
-import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { fileForm } from "../support/files.js";
+import { fileOf } from "../support/run-state.js";
 import { type Stack, startService, startStack } from "../support/stack.js";
 
 let stack: Stack;
@@ -65,24 +70,32 @@ it("takes files, and changes them, through the gateway", async () => {
   expect((await admin.get(path)).status).toBe(404);
 });
 
-it("tells whoever starts with another one why all seems gone", async () => {
-  const env = {
-    MONGODB_URL: stack.mongodbUrl,
-    DATA_DIR: stack.dataDir,
-    DATA_SERVICE_PORT: "0",
-    DEMO: "off",
-    ADMIN_PASSWORD: "of another prefix",
-    LOG_LEVEL: "warn",
+describe("under another one, which would take what is unfinished for left over,", () => {
+  const refusal =
+    "The database is in use under another SYSTEM_TABLE_PREFIX than svc_: set SYSTEM_TABLE_PREFIX=sys_, or name another database.";
+  const env = () => ({ MONGODB_URL: stack.mongodbUrl, DATA_DIR: stack.dataDir, DATA_SERVICE_PORT: "0" });
+  const collections = async (): Promise<string[]> => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    try {
+      return (await client.db().listCollections().toArray()).map(({ name }) => name).toSorted();
+    } finally {
+      await client.close();
+    }
   };
-  const told = async (prefix: string): Promise<string> => {
-    const service = await startService("@portico/data-service/main", { ...env, SYSTEM_TABLE_PREFIX: prefix });
-    await service.stop();
-    return service.log();
-  };
-  expect(JSON.parse(await told("own_"))).toMatchObject({
-    level: "warn",
-    others: ["sys_"],
-    message: expect.stringMatching(/^SYSTEM_TABLE_PREFIX is new to this database/),
+
+  it("nothing starts, and nothing is made", async () => {
+    const before = await collections();
+    await expect(startService("@portico/data-service/main", env())).rejects.toThrow(refusal);
+    expect(await collections()).toEqual(before);
   });
-  expect([await told("own_"), await told("sys_")]).toEqual(["", ""]);
-}, 60_000);
+
+  it("commands are refused as well, those that only read too", async () => {
+    const before = await collections();
+    const file = join(stack.dataDir, "pulled.json");
+    const words = [fileOf("@portico/data-service/schema-main"), "pull", file];
+    const child = spawn(process.execPath, words, { env: { PATH: process.env.PATH, ...env() } });
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    expect([await text(child.stderr), await ended]).toEqual([`${refusal}\n`, 1]);
+    expect(await collections()).toEqual(before);
+  });
+});
