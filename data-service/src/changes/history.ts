@@ -16,10 +16,14 @@ import { parseMeta, parsePaging } from "../query/syntax/paging.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import type { Sealer } from "../records/write/seal.js";
 
 export interface HistoryDeps extends RecordDeps {
   readonly journalStore: Pick<JournalStore, "historyOf" | "countHistoryOf">;
 }
+
+/** A history never shows encrypted values, and so is there also where their key is lost. */
+const unopened: Sealer["unseal"] = () => null;
 
 export interface HistoryAnswer {
   /** As they arrive from the database. */
@@ -55,7 +59,8 @@ export async function history(
     const remedy = `set "history": true in its definition`;
     throw new AppError("NOT_FOUND", `No history of "${table.name}" is kept; ${remedy}.`);
   }
-  const [record] = await readEach(deps, shape, [id]);
+  const reader = { ...deps, sealer: { ...deps.sealer, unseal: unopened } };
+  const [record] = await readEach(reader, shape, [id]);
   if (record === undefined && !rights.isRoot) throw recordNotFound(table);
   const count = () => deps.journalStore.countHistoryOf(table.id, id);
   const total = meta.length > 0 || record === undefined ? await count() : 0;

@@ -22,6 +22,9 @@ export interface Found {
 /** How many different links. */
 export type LinkCount = "none" | "some" | "several";
 
+/** Looks at a value of a record, for whose refusals there is its id. */
+export type Test = (value: unknown, id: unknown) => boolean;
+
 export interface TableQuestions {
   /** Counts all records. */
   count(table: Table): Promise<number>;
@@ -40,7 +43,7 @@ export interface TableQuestions {
   /** Records that share the values of all fields with another one. @param given values that records without one will get */
   duplicates(table: Table, fields: readonly string[], given?: ReadonlyMap<string, Stored>): Promise<Found>;
   /** Records whose value in the field passes the test. */
-  matching(table: Table, field: string, test: (value: unknown) => boolean): Promise<Found>;
+  matching(table: Table, field: string, test: Test): Promise<Found>;
   /** Would restoring leave a record without a value in the former field? */
   leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
   /** Links that lead to no record of the target any more. */
@@ -82,7 +85,7 @@ export function makeTableQuestions(db: Db): TableQuestions {
       let records = 0;
       const cursor = of(table).find(filled(field), { projection: { [field]: 1 }, batchSize: 5 * BATCH });
       for await (const document of cursor) {
-        if (!test(document[field])) continue;
+        if (!test(document[field], document._id)) continue;
         records += 1;
         if (examples.length < EXAMPLES) examples.push(document._id);
       }

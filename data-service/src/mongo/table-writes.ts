@@ -12,8 +12,8 @@ import { listWithout } from "./record-store.js";
 import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
 import { BATCH, walkRecords } from "./walk-records.js";
 
-/** A value to store, or undefined to leave the record as it is. */
-export type Rewrite = (value: unknown) => Stored | undefined;
+/** A value to store, or undefined to leave the record as it is. The id is for refusals. */
+export type Rewrite = (value: unknown, id: unknown) => Stored | undefined;
 
 /** Told how many more records a batch has finished. */
 export type Report = (records: number) => Promise<void>;
@@ -81,7 +81,7 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
       const waiting = { ...filled(from), [to]: { $exists: false } };
       await walk(table.collection, waiting, { [from]: 1 }, async (batch) => {
         const writes = batch.flatMap((document) => {
-          const [former, value] = [asStored(document[from]), rewrite(document[from])];
+          const [former, value] = [asStored(document[from]), rewrite(document[from], document._id)];
           const set = {
             ...(value === undefined ? {} : { [to]: value }),
             ...noting(note, former, value),

@@ -23,8 +23,8 @@ import {
 import type { Question, Risk } from "../catalog/risks.js";
 import { brokenRules } from "../catalog/rules.js";
 import type { TableData } from "../mongo/table-data.js";
-import type { Found } from "../mongo/table-questions.js";
-import type { Report } from "../mongo/table-writes.js";
+import type { Found, Test } from "../mongo/table-questions.js";
+import type { Report, Rewrite } from "../mongo/table-writes.js";
 import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
 import { firstLink, listRelation, withoutLivingLinks } from "./ask-links.js";
@@ -134,14 +134,14 @@ async function ask(deps: DataDeps, plan: ChangePlan, before: Table, question: Qu
     case "unfit":
     case "cut": {
       const { from, to } = columnPair(plan, question.member);
-      const { isUnfit, goneCount, tallies } = misfits(deps, from, to);
+      const { isUnfit, goneCount, tallies } = misfits(deps, before, from, to);
       const found = await data.matching(before, from.field, isUnfit);
       const answer = { ...found, gone: goneCount() };
       return question.ask === "cut" ? answer : { ...answer, ...tallies() };
     }
     case "rules": {
       const { from, to } = columnPair(plan, question.member);
-      return data.matching(before, from.field, breaksRules(deps, from, to));
+      return data.matching(before, from.field, breaksRules(deps, before, from, to));
     }
   }
 }
@@ -181,21 +181,33 @@ function columnPair({ before, after }: ChangePlan, member: string): { from: Colu
   return { from: find(before), to: find(after) };
 }
 
-function jsonOf({ sealer }: DataDeps, column: Column, stored: unknown): Json {
+/**
+ * @param id of the record, where it is known
+ * @throws AppError 409 for what another key has sealed: it can't be carried over, and is not given up unasked
+ */
+function jsonOf({ sealer }: DataDeps, table: Table, column: Column, stored: unknown, id?: unknown): Json {
   if (!column.encrypted) return COLUMN_TYPES[column.type].toJson(stored);
-  return isBinary(stored) ? sealer.unseal(stored, column) : null;
+  if (!isBinary(stored)) return null;
+  try {
+    return sealer.unseal(stored, column);
+  } catch (cause) {
+    const record = id === undefined ? "a record" : `the record ${idText(table, id)}`;
+    const remedy = `if its ENCRYPTION_KEY is lost, write another value or null there first, or remove the column`;
+    const message = `${column.name}: the value of ${record} of "${table.name}" can't be decrypted; ${remedy}`;
+    throw new AppError("CONFLICT", { message, cause });
+  }
 }
 
 /** A longer value would say no more than a short one. */
 const SAMPLE_CHARACTERS = 40;
 
 /** While values are looked at, tells those for which the new type has no value from those that it changes. */
-function misfits(deps: DataDeps, from: Column, to: Column) {
+function misfits(deps: DataDeps, table: Table, from: Column, to: Column) {
   const isShown = [from, to].every(({ hidden, encrypted }) => !hidden && !encrypted);
   let [gone, changed] = [0, 0];
   let sample: string | undefined;
-  const isUnfit = (stored: unknown): boolean => {
-    const json = jsonOf(deps, from, stored);
+  const isUnfit = (stored: unknown, id: unknown): boolean => {
+    const json = jsonOf(deps, table, from, stored, id);
     const { value, exact } = convertValue(json, from.type, to);
     if (exact) return false;
     if (value === undefined) gone += 1;
@@ -221,9 +233,9 @@ function outcome({ required, default: instead }: Column, isOne: boolean): string
   return `${isOne ? "becomes" : "become"} ${required ? "the default" : "null"}`;
 }
 
-function breaksRules(deps: DataDeps, from: Column, to: Column): (stored: unknown) => boolean {
-  return (stored) => {
-    const { value } = convertValue(jsonOf(deps, from, stored), from.type, to);
+function breaksRules(deps: DataDeps, table: Table, from: Column, to: Column): Test {
+  return (stored, id) => {
+    const { value } = convertValue(jsonOf(deps, table, from, stored, id), from.type, to);
     return value !== undefined && brokenRules(to.type, to.rules, value).length > 0;
   };
 }
@@ -247,7 +259,7 @@ export async function fill(
   }
   if (each.kind === "convert") {
     const { from, to } = columnPair(plan, each.member);
-    return data.copy(table, each, converter(deps, from, to), report);
+    return data.copy(table, each, converter(deps, table, from, to), report);
   }
   if (each.kind === "restore" || each.kind === "restoreLinks")
     return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
@@ -278,7 +290,7 @@ async function restorerOf(deps: DataDeps, plan: ChangePlan, table: Table, each: 
     return each.note === undefined ? restore : unlessOthers(restore, sameValue);
   }
   const { from, to } = columnPair(plan, each.member);
-  const read = (column: Column, stored: unknown): Json => jsonOf(deps, column, stored);
+  const read = (column: Column, stored: unknown): Json => jsonOf(deps, table, column, stored);
   const [first, ...others] = each.path.map((change) => madeBy(change, each.member));
   const made = [first ?? { from: to, to: from }, ...others] as const;
   const back = { column: to, now: from, made };
@@ -302,9 +314,9 @@ function columnOf(table: Table, member: string): Column {
   return column;
 }
 
-function converter(deps: DataDeps, from: Column, to: Column): (stored: unknown) => Stored | undefined {
-  return (stored) => {
-    const { value } = convertValue(jsonOf(deps, from, stored), from.type, to);
+function converter(deps: DataDeps, table: Table, from: Column, to: Column): Rewrite {
+  return (stored, id) => {
+    const { value } = convertValue(jsonOf(deps, table, from, stored, id), from.type, to);
     return value === undefined ? undefined : sealed(deps, to, value);
   };
 }

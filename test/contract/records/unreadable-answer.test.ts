@@ -1,5 +1,5 @@
 // A write is answered as done when it is done, even where what is there can't be read for the answer.
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { Binary, MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -49,6 +49,46 @@ test("a list with such a value fails, and names the column and the record", asyn
     "INTERNAL_ERROR",
   ]);
   expect((await root.get("/notes", { filter, fields: "-pin" })).status).toBe(200);
+});
+
+describe("what a key sealed that is lost", () => {
+  const filter = { title: "sealed" };
+  let id: string;
+  let table: string;
+  beforeAll(async () => {
+    const columns = [
+      { name: "title", type: "string" },
+      { name: "pin", type: "string", encrypted: true },
+    ];
+    const made = await root.post("/svc_table", { name: "letters", history: true, columns });
+    table = `/svc_table/${made.body.data[0].id}`;
+    id = (await root.post("/letters", { title: "sealed", pin: "1234" })).body.data[0].id;
+    const sealed = { pin: new Binary(Buffer.alloc(60, 1)) };
+    await client.db().collection("letters").updateOne(filter, { $set: sealed });
+  });
+
+  test("does not keep a history from being read, which never shows it", async () => {
+    const { status, body } = await root.get(`/letters/${id}/history`);
+    expect([status, body.message, body.data]).toMatchObject([200, "Success", [{ event: "created" }]]);
+  });
+
+  test("keeps its column from being decrypted, and the refusal says where it is", async () => {
+    const { body: before } = await root.get(table);
+    const [title, pin] = before.data[0].columns;
+    const { status, body } = await root.patch(table, { columns: [title, { ...pin, encrypted: false }] });
+    expect([status, body.message]).toEqual([
+      409,
+      `pin: the value of the record ${id} of "letters" can't be decrypted; if its ENCRYPTION_KEY is lost, write another value or null there first, or remove the column`,
+    ]);
+  });
+
+  test("is given up by a change of all such records, and then all can be read", async () => {
+    const given = await root.patch("/letters", { pin: null }, { filter });
+    expect([given.status, given.body.message]).toEqual([200, "Success"]);
+    expect((await root.get("/letters", { fields: "title,pin" })).body.data).toEqual([
+      { title: "sealed", pin: null },
+    ]);
+  });
 });
 
 test("a change is answered as it is read afterwards, with what another program has stored", async () => {
