@@ -29,6 +29,13 @@ describe("the key that signs", () => {
     expect(turnOf(keyAt(turns, at(seconds)))).toBe(turn);
   });
 
+  it("is the next one that can, and is believed, where the private half is gone", () => {
+    const gone = turns.map((key, turn) => (turn < 2 ? { ...key, privateKey: undefined } : key));
+    expect(turnOf(keyAt(gone, at(500)))).toBe(5000);
+    expect(believedAt(gone, at(500), OVERLAP_MS)).toContain(keyAt(gone, at(500)));
+    expect(keyAt(gone.slice(0, 2), at(500))).toBeUndefined();
+  });
+
   it("is the first when no turn has begun, and none without keys", () => {
     expect(turnOf(keyAt(turns.slice(1), at(5)))).toBe(1000);
     expect(keyAt([], at(5))).toBeUndefined();

@@ -47,9 +47,14 @@ export function inTurn(keys: readonly RingKey[]): readonly RingKey[] {
   );
 }
 
-/** The key whose turn it is. @param turns as returned by `inTurn` */
+/**
+ * The key that signs: the one whose turn it is. Where its private half is gone, as for a clock that was set back, it is the
+ * next one that has its own, which is believed before its turn.
+ * @param turns as returned by `inTurn`
+ */
 export function keyAt(turns: readonly RingKey[], at: Date): RingKey | undefined {
-  return turns.findLast(({ activeFrom }) => activeFrom <= at) ?? turns[0];
+  const begun = turns.findLastIndex(({ activeFrom }) => activeFrom <= at);
+  return turns.slice(Math.max(begun, 0)).find(({ privateKey }) => privateKey !== undefined);
 }
 
 /** The keys whose tokens are still accepted, and those whose turn is yet to come. */
