@@ -52,10 +52,14 @@ function proxy(request, response) {
     pipeline(answer, response, () => {});
   });
   upstream.on("error", () => {
-    request.resume();
     if (!response.headersSent) response.writeHead(502).end("The API can not be reached.");
   });
-  response.on("close", () => upstream.destroy());
+  response.on("close", () => {
+    request.unpipe(upstream);
+    upstream.destroy();
+    // A browser is still sending what was refused early, such as a file that is too large; it reads the answer when that was read.
+    request.resume();
+  });
   request.pipe(upstream);
 }
 

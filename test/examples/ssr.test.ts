@@ -1,7 +1,7 @@
 // examples/ssr, the proxy: an end of either connection is passed on to the other.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { request as ask, type IncomingMessage } from "node:http";
+import { Agent, request as ask, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -86,6 +86,18 @@ describe("before Portico", () => {
     source.close();
     // The line of a request is written when its answer has ended.
     await until(() => stack.dataService.log().includes('"path":"/notes/changes"'));
+  });
+
+  it("a browser is told at once that what it sends is too large, and may send the rest", async () => {
+    const [body, headers] = [Buffer.alloc(8_000_000), { "Content-Type": "application/json" }];
+    const agent = new Agent({ keepAlive: true });
+    const sending = ask(`${app.url}/portal/notes`, { method: "POST", headers, agent });
+    // Node closes a connection that nobody reads after some seconds: `once` throws then.
+    const isSent = once(sending.end(body), "finish");
+    const [answer]: IncomingMessage[] = await once(sending, "response");
+    expect(answer?.resume().statusCode).toBe(413);
+    await isSent;
+    agent.destroy();
   });
 });
 

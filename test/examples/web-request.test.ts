@@ -1,11 +1,13 @@
 // docs/oauth.md: the proxy of a framework whose handlers take a web Request, run as it stands there.
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
 import { projectRoot } from "../support/run-state.js";
 import { ADMIN, type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 type Handler = (event: {
   readonly request: Request;
@@ -78,6 +80,24 @@ describe("the proxy for a web Request", () => {
     const redirect = encodeURIComponent(`${APP}/`);
     const answer = await ask(`/auth/google?redirect=${redirect}&cookieBridgePrefix=%2Fportal`);
     expect([answer.status, answer.headers.get("location")]).toEqual([302, expect.stringContaining("google")]);
+  });
+
+  it("reads to its end what the API refuses early, so that a browser gets to read why", async () => {
+    let left = 400;
+    const body = new ReadableStream({
+      async pull(pieces) {
+        // As they come from a browser, one after the other.
+        await delay(1);
+        if (left === 0) return pieces.close();
+        left--;
+        pieces.enqueue(new Uint8Array(65_536));
+      },
+    });
+    const headers = { "Content-Type": "application/json", "Content-Length": String(left * 65_536) };
+    const init: RequestInit & { duplex: "half" } = { method: "POST", headers, body, duplex: "half" };
+    const answer = await ask("/posts", init);
+    expect(answer.status).toBe(413);
+    await until(() => left === 0);
   });
 });
 
