@@ -11,7 +11,7 @@ import { bodyOrNull, searchOf } from "../http/request-parts.js";
 import { respond, respondWithRecord } from "../http/respond.js";
 import type { SignedIn } from "../principal.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
-import { readOneAs } from "../records/read/read-one.js";
+import { readOwn } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions, type Versioned } from "../records/version.js";
 import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
@@ -30,8 +30,8 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
   const readMe = async (request: Request, principal: SignedIn): Promise<Versioned> => {
     const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
     const rights = await deps.rights(principal);
-    const allow = (catalog: Catalog) => rights.own(catalog, principal);
-    return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });
+    const own = (catalog: Catalog) => rights.own(catalog, principal);
+    return readOwn(deps, own, { table: users, id: principal.userId, parameters });
   };
   /** Only the id if the rest can't be read just now: the record has been changed, and a refusal would say the opposite. */
   const readChanged = ({ logger }: MeRoutesDeps, request: Request, principal: SignedIn): Promise<Versioned> =>

@@ -148,6 +148,20 @@ describe("If-Match", () => {
     expect((await send(tag, "twice")).status).toBe(412);
   });
 
+  it("holds for PATCH /me whatever rules show of other users", async () => {
+    const names = { role: null, table: "svc_user", action: "read", fields: "name" };
+    const { id: rule } = await make(api, "svc_permission", names);
+    const bea = { email: "bea@example.com", password: "bea's password" };
+    await make(api, "svc_user", bea);
+    const own = await signIn(`${stack.appUrl}/api`, bea);
+    const headers = { "Content-Type": "application/json", "If-Match": tagOf(await own.get("/me")) };
+    const send = async (name: string) =>
+      (await own.send("PATCH", "/me", { body: JSON.stringify({ name }), headers })).status;
+    const statuses = [await send("once"), await send("twice")];
+    await api.delete(`/svc_permission/${rule}`);
+    expect(statuses).toEqual([200, 412]);
+  });
+
   it("is refused where many are changed, since it speaks of one", async () => {
     const headers = { "Content-Type": "application/json", "If-Match": tagOf(await get()) };
     const path = `/books${search({ filter: { id: book } })}`;

@@ -33,6 +33,8 @@ import { requireRoom } from "./unfold.js";
 export interface RecordShape {
   readonly node: AuthorizedNode;
   readonly view: ReadView;
+  /** Of the caller's own record: it shows them its `updatedAt`, and so its version, whatever their rules say of others. */
+  readonly isOwn?: boolean;
 }
 
 const known = new Remembered<RecordShape>();
@@ -55,16 +57,18 @@ type Wanted = Omit<RecordRequest, "principal">;
 interface Allowed {
   readonly view: ReadView;
   readonly rows?: AskedRows;
+  readonly isOwn?: boolean;
 }
 
-/** Reads a record with rights that the calling code chooses. @param allow refuses by throwing, or returns the rights */
-export async function readOneAs(
+/** Reads the caller's own record. @param policies the rights to read it by, with which it shows its `updatedAt` */
+export async function readOwn(
   deps: RecordDeps,
-  allow: (catalog: Catalog, table: Table) => ReadPolicies,
+  policies: (catalog: Catalog) => ReadPolicies,
   wanted: Wanted,
 ): Promise<Versioned> {
-  const allowed = (catalog: Catalog, table: Table): Allowed => ({
-    view: new ReadView(catalog, allow(catalog, table)),
+  const allowed = (catalog: Catalog): Allowed => ({
+    view: new ReadView(catalog, policies(catalog)),
+    isOwn: true,
   });
   return readAllowed(deps, allowed, wanted);
 }
@@ -77,8 +81,8 @@ async function readAllowed(
 ): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName, rights);
-    const { view, rows } = allow(catalog, found);
-    const shape = recordShape(deps, view, found, parameters, rows?.(view));
+    const { view, rows, isOwn = false } = allow(catalog, found);
+    const shape = { ...recordShape(deps, view, found, parameters, rows?.(view)), isOwn };
     return { table: found, id: parseId(found, givenId), shape };
   });
   const [record] = await readEach(deps, shape, [id]);
@@ -245,9 +249,9 @@ export function asGivenBack(document: StoredRecord, fields: readonly string[]): 
 
 function versioned(
   { sealer }: Pick<RecordDeps, "sealer">,
-  { node, view }: RecordShape,
+  { node, view, isOwn = false }: RecordShape,
 ): (document: StoredRecord) => Versioned {
-  const isTold = mayKnowVersion(view, node.table);
+  const isTold = isOwn || mayKnowVersion(view, node.table);
   const toJson = shaper(node, sealer.unseal);
   return (document) => ({ json: toJson(document), version: isTold ? versionOf(document) : undefined });
 }
