@@ -104,16 +104,14 @@ describe("between the former rules and those of a file", () => {
         const mayDo = (rules: Rules) => [...allowed(rules, "visitor"), ...allowed(rules, "editor")];
         const states = statesTo(access, stored);
         const end = states.at(-1) ?? stored;
-        expect(opened(states, [stored, end], mayDo)).toEqual([]);
-        for (const state of states) {
-          const resumed = statesTo(access, state, 6);
-          const last = resumed.at(-1) ?? state;
-          expect(opened(resumed, [stored, end], mayDo)).toEqual([]);
-          expect(new Set(mayDo(last))).toEqual(new Set(mayDo(end)));
+        const resumed = states.map((state) => [state, ...statesTo(access, state, 6)]);
+        expect(opened(resumed.flat(), [stored, end], mayDo)).toEqual([]);
+        for (const last of resumed.flatMap((each) => each.slice(-1))) {
+          expect(mayDo(last).toSorted()).toEqual(mayDo(end).toSorted());
           expect(stepsTo(access, last, 7)).toEqual([]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -125,7 +123,7 @@ describe("between the former rules and those of a file", () => {
         const mayDo = (rules: Rules) => allowed(rules, "editor", "with presets");
         expect(opened(states, [stored, states.at(-1) ?? stored], mayDo)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     );
   });
 });
@@ -195,7 +193,7 @@ function rulesInFile(actions: readonly Action[]): fc.Arbitrary<JsonObject[]> {
       ...posts(action, action === "create" ? { check: about } : { filter: about }),
       ...(action === "create" || action === "update" ? { presets: set } : {}),
     })),
-    { maxLength: 5 },
+    { maxLength: 4 },
   );
 }
 
