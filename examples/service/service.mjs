@@ -15,8 +15,9 @@ if (PORTICO_TOKEN === undefined) {
   process.exit(1);
 }
 
-// Asked for once, kept, and asked for again when a token names a key that is not among them.
-const keys = createRemoteJWKSet(new URL("/.well-known/jwks.json", PORTICO_URL));
+// Asked for once, kept, and asked for again when a token names a key that is not among them. A new key signs about ten seconds
+// after it was published, so jose must not wait half a minute between two times that it asks.
+const keys = createRemoteJWKSet(new URL("/.well-known/jwks.json", PORTICO_URL), { cooldownDuration: 5_000 });
 
 /** The user behind an `Authorization` header; undefined unless it holds a valid access token of this deployment. */
 async function userOf(authorization = "") {

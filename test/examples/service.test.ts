@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { decodeProtectedHeader } from "jose";
 import { make } from "../contract/records/make.js";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 const SERVICE = { email: "service@example.com", password: "the service's" };
@@ -56,6 +58,16 @@ describe("the example service", () => {
   it("knows its caller by their token, and Portico knows the service by its own", async () => {
     const { status, body } = await ask(await tokenOf(ANN));
     expect([status, body]).toEqual([200, { user: annId, service: SERVICE.email }]);
+  });
+
+  it("knows them by a key that was added while it ran, as soon as tokens are signed with it", async () => {
+    expect((await ask(await tokenOf(ANN))).status).toBe(200);
+    const { body } = await (await asAdmin(stack)).post("/auth/keys/rotate");
+    const token = await until(
+      () => tokenOf(ANN),
+      (token) => decodeProtectedHeader(token).kid === body.kid,
+    );
+    expect((await ask(token)).status).toBe(200);
   });
 
   it("takes no forged token, none at all, and no API token for a user's", async () => {
