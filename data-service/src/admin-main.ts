@@ -1,11 +1,18 @@
-// `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
+// `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database. With
+// --forget-signing-keys it is for whoever has lost the ENCRYPTION_KEY.
 import { changeAccount } from "./auth/change-account.js";
 import { generatePassword } from "./auth/first-admin.js";
+import { makeKeySealer } from "./auth/key-sealer.js";
+import { lostKeys } from "./auth/stored-keys.js";
 import { normalizeEmail } from "./catalog/email-address.js";
 import { systemTableNames } from "./catalog/system-tables.js";
-import { readConfig } from "./config.js";
-import { commandSettings, explainFailure, withDatabase } from "./database-command.js";
+import { type Config, readConfig } from "./config.js";
+import { asConfigError, commandSettings, explainFailure, withDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
+import { findEncryptionKey } from "./local-secrets.js";
+import { connectStore } from "./mongo/connect.js";
+import { makeKeyStore } from "./mongo/key-store.js";
+import { requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import type { RootAdmin } from "./mongo/user-store.js";
 import { PLAIN } from "./records/body/bind-body.js";
@@ -13,10 +20,17 @@ import { PLAIN } from "./records/body/bind-body.js";
 const USAGE = `usage: npm run admin -- [e-mail]
   gives a root admin a new password and shows it, once. An account that was switched off is switched on, and all its
   sessions end. Where there are several, the e-mail says which one.
+       npm run admin -- --forget-signing-keys [--confirm]
+  where the ENCRYPTION_KEY is lost for good: forgets the signing keys that the present one can't decrypt, without which no
+  service starts. For whoever has stopped all services.
 The database is MONGODB_URL, or the one in DATA_DIR; that one has room for one process, so the service must be stopped
 first.`;
 
 const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the service first.";
+
+const FORGETTING =
+  "If their ENCRYPTION_KEY is lost for good, --confirm forgets them: everybody signs in again, and what was encrypted with " +
+  "that key stays unreadable. Stop all services first.";
 
 /** What the audit log knows of whoever has the database. */
 const [BY, CLIENT] = [{ by: "npm run admin" }, { address: null, origin: null, userAgent: null }];
@@ -25,6 +39,8 @@ process.exitCode = await run(process.argv.slice(2)).catch(explainFailure);
 
 async function run(words: readonly string[]): Promise<number> {
   const [email, ...rest] = words.filter((word) => word !== "--");
+  if (email === "--forget-signing-keys" && ["", "--confirm"].includes(rest.join(" ")))
+    return forgetKeys(readConfig(commandSettings(process.env)), rest.length > 0);
   if (rest.length > 0 || email?.startsWith("-") === true) {
     process.stderr.write(`${USAGE}\n`);
     return 2;
@@ -41,6 +57,33 @@ async function run(words: readonly string[]): Promise<number> {
     process.stdout.write(`Root admin: ${admin.email}, new password: ${password}\n`);
     return 0;
   });
+}
+
+/** Opens the database alone: with the lost keys in it, nothing else can be opened. */
+async function forgetKeys(config: Config, isConfirmed: boolean): Promise<number> {
+  requireDatabase(config.mongodbUrl);
+  const encryptionKey = await findEncryptionKey(config);
+  const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
+    throw asConfigError(error, ONE_PROCESS);
+  });
+  try {
+    const keys = makeKeyStore(store.db);
+    const lost = await lostKeys(keys, encryptionKey && makeKeySealer(encryptionKey));
+    const where = `of the signing keys in ${describeStore(config)}`;
+    if (lost.length === 0) {
+      process.stderr.write(`None ${where} is lost: nothing is forgotten.\n`);
+      return 1;
+    }
+    if (!isConfirmed) {
+      process.stderr.write(`${lost.length} ${where} can't be decrypted. ${FORGETTING}\n`);
+      return 2;
+    }
+    await keys.remove(lost);
+    process.stdout.write(`${lost.length} ${where} forgotten: the next start makes others.\n`);
+    return 0;
+  } finally {
+    await store.close();
+  }
 }
 
 /**

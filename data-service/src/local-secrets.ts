@@ -45,6 +45,11 @@ export async function loadSecrets(given: Given, isSealed: () => Promise<boolean>
   };
 }
 
+/** The one that a start would take; undefined where it would have to make one. @throws ConfigError as `loadSecrets` does */
+export async function findEncryptionKey({ encryptionKey, dataDir }: Given): Promise<Buffer | undefined> {
+  return encryptionKey ?? findSecret(join(dataDir, "secrets"), ENCRYPTION_KEY);
+}
+
 async function keepEncryptionKey(
   folder: string,
   production: boolean,

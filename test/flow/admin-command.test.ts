@@ -174,6 +174,29 @@ it("the embedded database is opened while no service runs, and else it is said w
   }
 }, 120_000);
 
+it("signing keys of a lost secret are forgotten once that is confirmed, and others never", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "portico-admin-"));
+  const embedded = { MONGODB_URL: "", DATA_DIR: directory };
+  const words = ["--forget-signing-keys"];
+  const env = { ...embedded, DATA_SERVICE_PORT: "0", DEMO: "off", ADMIN_PASSWORD: ADMIN.password };
+  const start = () => startService("@portico/data-service/main", env);
+  try {
+    await (await start()).stop();
+    const kept = await admin([...words, "--confirm"], embedded);
+    expect([kept.code, kept.errors]).toEqual([1, expect.stringMatching(/^None .* is lost: .*\n$/)]);
+    await rm(join(directory, "secrets/encryption-key"));
+    const asked = await admin(words, embedded);
+    expect([asked.code, asked.errors]).toEqual([2, expect.stringMatching(/^1 of .* can't be decrypted\. /)]);
+    await expect(start()).rejects.toThrow("can't be decrypted");
+    expect((await admin([...words, "--confirm"], embedded)).code).toBe(0);
+    const again = await start();
+    expect((await apiOf(again.url).post("/auth/login", ADMIN)).status).toBe(200);
+    await again.stop();
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}, 120_000);
+
 /** On the instances that run, within the five seconds of every such change and what a busy machine adds. */
 async function untilSignedOut(who: Api): Promise<void> {
   await until(

@@ -135,6 +135,21 @@ export async function holdsSealedKeys(store: Pick<StoredKeysDeps["store"], "all"
   return (await store.all()).some(({ sealed: text }) => text !== undefined);
 }
 
+/**
+ * The names of keys that are sealed with another secret.
+ * @param sealer undefined where there is no secret at all
+ */
+export async function lostKeys(
+  store: Pick<StoredKeysDeps["store"], "all">,
+  sealer: Pick<KeySealer, "open"> | undefined,
+): Promise<string[]> {
+  const keys = await store.all();
+  const isLost = await Promise.all(
+    keys.map(async ({ sealed: text }) => text !== undefined && (await sealer?.open(text)) === undefined),
+  );
+  return keys.flatMap(({ kid }, at) => (isLost[at] ? [kid] : []));
+}
+
 async function addGiven({ store, sealer, clock }: StoredKeysDeps, given: KeyObject): Promise<void> {
   const known = await store.all();
   const activeFrom = known.length === 0 ? new Date(0) : atWholeSecond(clock.now().getTime() + ACTIVATION_MS);

@@ -10,7 +10,10 @@ interface KeyDocument {
   sealed?: string;
 }
 
-export function makeKeyStore(db: Db): StoredKeysDeps["store"] {
+/** What the ring asks, and a way to remove keys whole, for whoever has lost their secret. */
+export type KeyStore = StoredKeysDeps["store"] & { remove(kids: readonly string[]): Promise<void> };
+
+export function makeKeyStore(db: Db): KeyStore {
   const keys = db.collection<KeyDocument>("_signing_keys");
   return {
     async all() {
@@ -27,6 +30,9 @@ export function makeKeyStore(db: Db): StoredKeysDeps["store"] {
     },
     async forgetPrivate(kids) {
       await keys.updateMany({ _id: { $in: [...kids] } }, { $unset: { sealed: "" } });
+    },
+    async remove(kids) {
+      await keys.deleteMany({ _id: { $in: [...kids] } });
     },
   };
 }
