@@ -560,6 +560,25 @@ export interface Tables {
   };
 }
 
+export interface Me {
+  id: string;
+  email: string;
+  name: string | null;
+  isActive: boolean;
+  isRootAdmin: boolean;
+  createdAt: string;
+  updatedAt: string;
+  role: PartOf<MyRole> | null;
+}
+
+export interface MyRole {
+  id: string;
+  name: string;
+  description: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
 export type TableName = keyof Tables;
 export type RecordOf<Name extends TableName> = Tables[Name]["record"];
 export type CreateOf<Name extends TableName> = Tables[Name]["create"];
@@ -567,7 +586,8 @@ export type UpdateOf<Name extends TableName> = Tables[Name]["update"];
 export type FilterOf<Name extends TableName> = Tables[Name]["filter"];
 
 /** A related record: its id, and whatever `fields` and `deep` asked for. */
-export type Linked<Name extends TableName> = Pick<RecordOf<Name>, "id"> & Partial<RecordOf<Name>>;
+export type Linked<Name extends TableName> = PartOf<RecordOf<Name>>;
+export type PartOf<Whole extends { id: unknown }> = Pick<Whole, "id"> & Partial<Whole>;
 
 /** How a body names a record. */
 export type Link<Id> = Id | { id: Id };

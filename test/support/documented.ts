@@ -56,6 +56,7 @@ function rootDocument(): Paths {
     principal,
     catalog,
     tables: visible,
+    own: [],
     appUrl: "http://localhost",
     systemTablePrefix: PREFIX,
     maxLimit: undefined,

@@ -6,7 +6,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { systemTableNames, systemTables } from "../catalog/system-tables.js";
 import { Rights } from "../permission/rights.js";
 import type { Rule } from "../permission/rule.js";
-import { tablesFor } from "../permission/visible-tables.js";
+import { ownTables, tablesFor } from "../permission/visible-tables.js";
 import type { SignedIn } from "../principal.js";
 import { catalogOf } from "../query/library-fixture.js";
 import { openApiOf } from "./openapi.js";
@@ -33,6 +33,7 @@ function documentOf(
   { principal = ROOT, rules = [], maxLimit }: Asked = {},
 ) {
   const catalog = catalogWith(definitions);
+  const names = systemTableNames("svc_");
   const rights = new Rights({
     principal,
     roleId: null,
@@ -40,13 +41,14 @@ function documentOf(
     user: null,
     now: new Date(0),
     maxDepth: 7,
-    tables: systemTableNames("svc_"),
+    tables: names,
   });
   const tables = tablesFor(principal, rights, catalog);
   const about = {
     principal,
     catalog,
     tables,
+    own: ownTables(principal, rights, catalog, names),
     appUrl: "http://localhost",
     systemTablePrefix: "svc_",
     maxLimit,

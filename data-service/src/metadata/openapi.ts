@@ -38,6 +38,8 @@ export interface Described {
   readonly catalog: Catalog;
   /** The tables with which the principal may do anything. */
   readonly tables: readonly VisibleTable[];
+  /** The tables of users and roles as `/me` shows them; none for visitors. */
+  readonly own: readonly VisibleTable[];
   /** APP_URL, an origin. */
   readonly appUrl: string;
   readonly systemTablePrefix: string;
@@ -226,8 +228,19 @@ function schemasOf(about: Context): Part {
     ...COMMON_SCHEMAS,
     ...(about.tables.some(({ actions }) => actions.read) ? operatorSchemas() : {}),
     ...(isTables ? DEFINITION_SCHEMAS : {}),
+    ...ownSchemas(about.own),
     ...Object.assign({}, ...about.tables.map((each) => schemasOfTable(each, about))),
   };
+}
+
+function ownSchemas(tables: readonly VisibleTable[]): Part {
+  const own = new Set(tables.map(({ table }) => table.name));
+  return Object.fromEntries(
+    tables.map((each) => {
+      const schema = recordSchema(each, {}, own);
+      return [`${each.table.name}.own`, { ...schema, examples: [recordExample(each)] }];
+    }),
+  );
 }
 
 /**

@@ -18,14 +18,21 @@ import { ref } from "./filter-schema.js";
 /** Overrides for single columns, by name: JSON columns whose content has a known shape. */
 export type Overrides = Readonly<Record<string, Part>>;
 
-/** `{table}.record`: any part of it may be missing, because `fields` chooses. */
-export function recordSchema({ columns, relations, table }: VisibleTable, overrides: Overrides = {}): Part {
+/**
+ * `{table}.record`, or `{table}.own`: any part of it may be missing, because `fields` chooses.
+ * @param own names of the tables of which `/me` shows more than the caller's rules do
+ */
+export function recordSchema(
+  { columns, relations, table }: VisibleTable,
+  overrides: Overrides = {},
+  own: ReadonlySet<string> = new Set(),
+): Part {
   const values = columns
     .filter(isShown)
     .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? shownSchema(table, column)]);
   const links = relations
     .filter(isShown)
-    .map((each): [string, Part] => [each.relation.name, linkedSchema(each)]);
+    .map((each): [string, Part] => [each.relation.name, linkedSchema(each, own)]);
   const numbers = countable({ relations }).map(({ relation }): [string, Part] => [relation.name, NUMBER]);
   const counts: Part = { type: "object", properties: Object.fromEntries(numbers) };
   const { description } = table;
@@ -48,8 +55,8 @@ const NUMBER: Part = { type: "integer", minimum: 0 };
 
 const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
 
-function linkedSchema({ relation, target }: VisibleRelation): Part {
-  const record = ref(`${target.name}.record`);
+function linkedSchema({ relation, target }: VisibleRelation, own: ReadonlySet<string>): Part {
+  const record = ref(`${target.name}.${own.has(target.name) ? "own" : "record"}`);
   const description = relation.description === null ? {} : { description: relation.description };
   if (relation.many) return { type: "array", items: record, ...description };
   return { anyOf: [record, { type: "null" }], ...description };

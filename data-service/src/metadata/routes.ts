@@ -2,10 +2,11 @@
 import { success } from "@portico/shared/envelope";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { principalOf } from "../http/authenticate.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
-import { tablesFor } from "../permission/visible-tables.js";
+import { ownTables, tablesFor } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import { noTable, similarTables } from "../records/find-table.js";
@@ -23,6 +24,7 @@ export interface MetadataRoutesDeps extends Pick<RecordDeps, "catalogs" | "right
 export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router {
   const router = Router({ caseSensitive: true });
   const { systemTablePrefix, limits } = deps;
+  const names = systemTableNames(systemTablePrefix);
   const kept = new KeptTexts();
 
   /** @param what names the text */
@@ -35,7 +37,8 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
     const { rules, caller } = rights.decisive;
     return kept.of([rules, catalog], [what, kindOf(principal), caller], () => {
       const tables = tablesFor(principal, rights, catalog);
-      return write({ principal, catalog, tables, appUrl, systemTablePrefix, maxLimit: limits.maxLimit });
+      const own = ownTables(principal, rights, catalog, names);
+      return write({ principal, catalog, tables, own, appUrl, systemTablePrefix, maxLimit: limits.maxLimit });
     });
   };
 
@@ -70,7 +73,7 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
   router
     .route("/types.ts")
     .get(async (request, response) => {
-      const write = ({ tables, principal }: Described) => typesOf(tables, principal);
+      const write = ({ tables, principal, own }: Described) => typesOf(tables, principal, own);
       response.type("text/plain").send(await textFor(request, "types", write));
     })
     .all(onlyMethods("GET", "HEAD"));

@@ -17,11 +17,28 @@ import { type Brought, broughtBy } from "./brought.js";
 /**
  * The text of the module. The same tables always give the same caller the same text.
  * @param tables what the caller may see and do
+ * @param own the tables of users and roles as `/me` shows them
  */
-export function typesOf(tables: readonly VisibleTable[], caller: Requester): string {
+export function typesOf(
+  tables: readonly VisibleTable[],
+  caller: Requester,
+  own: readonly VisibleTable[],
+): string {
   const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
   const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each)), "}"];
-  return [headFor(caller), map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
+  const parts = [headFor(caller), map.join("\n"), ...ownInterfaces(own), HELPERS, testsOfTypes()];
+  return parts.join("\n\n").concat("\n");
+}
+
+/** What `/me` answers: the user, and their role. */
+function ownInterfaces(own: readonly VisibleTable[]): string[] {
+  const names = new Map(own.map(({ table }, at) => [table.name, at === 0 ? "Me" : "MyRole"]));
+  return own.map(({ table, columns, relations }) => {
+    const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
+    const members = [...shown.map((each) => recordMember(table, each, names)), ...counts(relations)];
+    const lines = members.flatMap((each) => each.split("\n")).map((line) => `  ${line}`);
+    return [`export interface ${names.get(table.name)} {`, ...lines, "}"].join("\n");
+  });
 }
 
 /** The first line says whose rights these are, as `npm run types` prints it; otherwise `never` would be puzzling. */
@@ -47,7 +64,8 @@ export type UpdateOf<Name extends TableName> = Tables[Name]["update"];
 export type FilterOf<Name extends TableName> = Tables[Name]["filter"];
 
 /** A related record: its id, and whatever \`fields\` and \`deep\` asked for. */
-export type Linked<Name extends TableName> = Pick<RecordOf<Name>, "id"> & Partial<RecordOf<Name>>;
+export type Linked<Name extends TableName> = PartOf<RecordOf<Name>>;
+export type PartOf<Whole extends { id: unknown }> = Pick<Whole, "id"> & Partial<Whole>;
 
 /** How a body names a record. */
 export type Link<Id> = Id | { id: Id };
@@ -108,8 +126,9 @@ type Visible = VisibleColumn | VisibleRelation;
 
 /**
  * A member that is hidden, or shown only in some records, may be missing; so may to-many relations, which must be asked for.
+ * @param own interfaces of what `/me` shows, by tables
  */
-function recordMember(table: Table, member: Visible): string {
+function recordMember(table: Table, member: Visible, own: ReadonlyMap<string, string> = new Map()): string {
   const isPartly = member.shown === "in some rows";
   if ("column" in member) {
     const { name, hidden, description } = member.column;
@@ -117,7 +136,9 @@ function recordMember(table: Table, member: Visible): string {
     return memberLine({ name, type, optional: hidden || isPartly, description });
   }
   const { name, many, description } = member.relation;
-  const linked = `Linked<${JSON.stringify(member.target.name)}>`;
+  const shownByMe = own.get(member.target.name);
+  const linked =
+    shownByMe === undefined ? `Linked<${JSON.stringify(member.target.name)}>` : `PartOf<${shownByMe}>`;
   return memberLine({
     name,
     type: many ? `${linked}[]` : `${linked} | null`,

@@ -4,6 +4,7 @@ import {
   type Catalog,
   type Column,
   isGenerated,
+  isOpen,
   owningRelation,
   type Relation,
   type Table,
@@ -11,9 +12,10 @@ import {
 } from "../catalog/catalog.js";
 import { mayOnlyRead, type Requester } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
+import type { ProtectedTables } from "./beyond-rules.js";
 import type { WriteGrant } from "./compile-rules.js";
 import { foreignGrants } from "./foreign-links.js";
-import type { ReadView } from "./read-view.js";
+import { ReadView } from "./read-view.js";
 import type { Rights } from "./rights.js";
 
 /** What a member must be for a body to have it, of a new record or of a change. */
@@ -107,6 +109,30 @@ function readableTables(tables: readonly VisibleTable[]): VisibleTable[] {
           },
         ],
   );
+}
+
+/** The tables of users and of roles as `/me` shows users themselves and their role; none for visitors. */
+export function ownTables(
+  requester: Requester,
+  rights: Rights,
+  catalog: Catalog,
+  { users, roles }: Pick<ProtectedTables, "users" | "roles">,
+): VisibleTable[] {
+  if (requester.kind === "anonymous") return [];
+  const view = new ReadView(catalog, rights.own(catalog, requester));
+  return [users, roles]
+    .flatMap((name) => catalog.tables.get(name) ?? [])
+    .map((table) => visibleTable(rights, catalog, view, table))
+    .map(({ columns, relations, ...visible }) => ({
+      ...visible,
+      columns: columns.map((each) => ({ ...each, shown: shownInOwn(each.column, each.shown) })),
+      relations: relations.map((each) => ({ ...each, shown: shownInOwn(each.relation, each.shown) })),
+    }));
+}
+
+/** Of one's own record only what is hidden is a matter of rules, which may show it in others alone. */
+function shownInOwn(member: Column | Relation, shown: Shown): Shown {
+  return shown !== "never" && isOpen(member) ? "always" : shown;
 }
 
 function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: Table): VisibleTable {

@@ -411,6 +411,32 @@ describe("the schemas of the document", () => {
     await fits("POST /auth/keys/rotate", "/auth/keys/rotate", {});
   });
 
+  it("have what `/me` shows, whatever the rules say of users and roles", async () => {
+    const owner = { name: "owner", type: "many-to-one", table: "svc_user", inverse: "pitches" };
+    await makeTable(room.root, { name: "pitches", columns: [], relations: [owner] });
+    await make(room.root, "svc_permission", { role: null, table: "pitches", action: "read" });
+    const fields = "*,role.name,role.description,pitches.createdAt,_count(pitches)";
+    const { status, body: answer } = await room.writer.get("/me", { fields });
+    const document = (await room.writer.get("/openapi.json")).body;
+    const at = pointerTo("paths", "/me", "get", "responses", "200", "content", "application/json", "schema");
+    expect([status, checksOf(document)(at, answer)]).toEqual([200, []]);
+    const { "svc_user.own": user, "svc_role.own": role } = document.components.schemas;
+    expect(Object.keys(user.properties).toSorted()).toEqual(Object.keys(answer.data[0]).toSorted());
+    expect(Object.keys(role.properties)).toEqual(expect.arrayContaining(Object.keys(answer.data[0].role)));
+    expect(user.properties.role.anyOf).toContainEqual({ $ref: "#/components/schemas/svc_role.own" });
+    expect(Object.keys(document.components.schemas)).not.toContain("svc_user.record");
+  });
+
+  it("name the ETag of a record, of oneself as well", async () => {
+    const described = (operation: string): string[] => {
+      const { responses } = operationOf(documents.writer, operation);
+      return Object.keys(responses).filter((status) => responses[status].headers?.ETag !== undefined);
+    };
+    expect([described("GET /me"), described("PATCH /me")]).toEqual([["200", "304"], ["200"]]);
+    const { headers } = await room.writer.get("/me");
+    expect(headers.get("etag")).not.toBeNull();
+  });
+
   it("describe refusals", async () => {
     const check = checksOf(documents.root);
     const refused = [

@@ -10,6 +10,7 @@ import { asAdmin } from "../../support/api.js";
 import { compile, run } from "../../support/compile.js";
 import { projectRoot } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
 
 jest.setTimeout(240_000);
@@ -100,6 +101,15 @@ export const id: keyof RecordOf<"letters"> = "id";
 export const none: UpdateOf<"letters"> extends never ? true : false = true as never;
 `;
 
+const WRITER_PROGRAM = `
+import type { Me, TableName } from "./tables.js";
+export const words = ({ email, name, role, pitches, _count }: Me): string =>
+  email.trim() + (name ?? "") + (role?.name ?? "") + (pitches?.[0]?.text ?? "") + (_count?.pitches ?? 0);
+// @ts-expect-error the password is never read
+export const password = (me: Me): unknown => me.password;
+export const noRoles: Extract<TableName, "svc_role"> extends never ? true : false = true;
+`;
+
 describe("GET /types.ts", () => {
   let room: Newsroom;
   beforeAll(async () => {
@@ -115,6 +125,22 @@ describe("GET /types.ts", () => {
     const types = await typesFor(room.stack);
     expect(await check(types, VISITOR_PROGRAM)).toBe("");
     expect(types).not.toMatch(/articles|desks|vaults|svc_/);
+  });
+
+  it("gives users what `/me` shows of them and of their role, whatever else they may read", async () => {
+    const owner = { name: "owner", type: "many-to-one", table: "svc_user", inverse: "pitches" };
+    const columns = [{ name: "text", type: "string" }];
+    await makeTable(room.root, { name: "pitches", columns, relations: [owner] });
+    await make(room.root, "svc_permission", { role: null, table: "pitches", action: "read" });
+    // A rule that shows less of others takes nothing from oneself.
+    await make(room.root, "svc_permission", {
+      role: null,
+      table: "svc_user",
+      action: "read",
+      fields: "name",
+    });
+    const types = await typesFor(room.stack, room.writerToken);
+    expect(await check(types, WRITER_PROGRAM)).toBe("");
   });
 
   it("gives nothing to write to a token that is read-only", async () => {

@@ -5,7 +5,6 @@ import {
   FLAG,
   FORWARDED,
   inPath,
-  OBJECT_ID,
   type Operation,
   object,
   type Part,
@@ -14,7 +13,9 @@ import {
   TIME,
 } from "@portico/shared/operation";
 import type { Column, Table } from "../../catalog/catalog.js";
-import { givenSchema, nullable, valueSchema, withRules } from "../column-schema.js";
+import { givenSchema, nullable, withRules } from "../column-schema.js";
+import { ref } from "../filter-schema.js";
+import { ETAG, IF_MATCH } from "./records.js";
 
 const ME = "Me";
 const LIST: Part = { type: "array", items: TEXT };
@@ -47,9 +48,9 @@ const SESSION = object({
 });
 const ACCOUNT = object({ id: TEXT, provider: TEXT, email: TEXT_OR_NULL, createdAt: TIME });
 
-/** @param users the table of users, whose columns `/me` shows whatever the rules say */
+/** @param users the table of users */
 export function meOperations(users: Table): readonly Operation[] {
-  const me = ownRecord(users);
+  const me = ref(`${users.name}.own`);
   return [
     {
       method: "get",
@@ -60,8 +61,8 @@ export function meOperations(users: Table): readonly Operation[] {
       summary: "The signed-in user",
       parameters: [...SHAPE, { $ref: "#/components/parameters/IfNoneMatch" }],
       answers: {
-        200: dataAnswer(200, "One record.", me),
-        304: { description: "The answer would be the same as before." },
+        200: { ...dataAnswer(200, "One record.", me), headers: ETAG },
+        304: { description: "The answer would be the same as before.", headers: ETAG },
       },
       refusals: [...FORWARDED, 403, 404],
     },
@@ -73,9 +74,9 @@ export function meOperations(users: Table): readonly Operation[] {
       for: "user",
       summary: "Change one's own columns or password",
       description: "A new `password` needs the `currentPassword`, and ends the user's other sessions.",
-      parameters: [...SHAPE, { $ref: "#/components/parameters/IfMatch" }],
+      parameters: [...SHAPE, IF_MATCH],
       body: { schema: ownChange(users), example: { name: "Ann" } },
-      answers: { 200: dataAnswer(200, "The record as it is now.", me) },
+      answers: { 200: { ...dataAnswer(200, "The record as it is now.", me), headers: ETAG } },
       refusals: [...FORWARDED, 403, 404, 409, 412],
     },
     {
@@ -132,13 +133,6 @@ export function meOperations(users: Table): readonly Operation[] {
       refusals: [...FORWARDED, 403, 404, 409],
     },
   ];
-}
-
-function ownRecord(users: Table): Part {
-  const shown = [...users.columns.values()].filter(({ hidden, secret }) => !hidden && !secret);
-  const columns = shown.map((column): [string, Part] => [column.name, valueSchema(column)]);
-  const role = { anyOf: [{ type: "object", properties: { id: OBJECT_ID } }, { type: "null" }] };
-  return { type: "object", properties: { ...Object.fromEntries(columns), role } };
 }
 
 /** See me/update-me: only root admins decide what a user is and may do. */
