@@ -1,9 +1,11 @@
-// A visible table as GET /metadata answers it. Pure.
+// A visible table as GET /metadata answers it, and the schemas of that. Pure.
 import type { JsonObject } from "@portico/shared/json";
-import type { Column, Rules } from "../catalog/catalog.js";
-import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { FLAG, object, type Part, TEXT, TEXT_OR_NULL, WHOLE_NUMBER } from "@portico/shared/operation";
+import { type Column, ID_TYPES, type Rules } from "../catalog/catalog.js";
+import { ALL_TYPE_NAMES, COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
+import { ref } from "./filter-schema.js";
 
 /** Everything about one table that concerns the caller. */
 export function metadataOf({ table, columns, relations, actions }: VisibleTable): JsonObject {
@@ -83,3 +85,78 @@ function rightsJson(rights: {
   const { shown, comparable, creatable, updatable } = rights;
   return { shown, comparable, creatable, updatable };
 }
+
+/** In which rows something may be done. */
+export const ROWS: Part = { enum: ["all", "some"] };
+
+const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
+
+type Members = Readonly<Record<string, Part>>;
+
+/** All of these are there, and `optional` where there is something to tell. */
+function told(members: Members, optional: Members = {}): Part {
+  return object({ ...members, ...optional }, Object.keys(members));
+}
+
+const RIGHTS: Members = {
+  shown: { enum: ["always", "in some rows", "never"], description: "`never`: it can only be written." },
+  comparable: { ...FLAG, description: "It can be filtered by." },
+  creatable: FLAG,
+  updatable: FLAG,
+};
+const BOUND: Part = { type: ["number", "string"] };
+
+/** What `metadataOf` makes, by the names of the schemas. */
+export const METADATA_SCHEMAS: Members = {
+  TableMetadata: told({
+    name: TEXT,
+    description: TEXT_OR_NULL,
+    singleton: FLAG,
+    idType: { enum: [...ID_TYPES] },
+    system: FLAG,
+    actions: object({ read: ROWS, create: { const: true }, update: ROWS, delete: ROWS }),
+    columns: { type: "array", items: ref("ColumnMetadata") },
+    relations: { type: "array", items: ref("RelationMetadata") },
+    uniques: { type: "array", items: LIST_OF_TEXT },
+  }),
+  ColumnMetadata: told(
+    {
+      name: TEXT,
+      type: { enum: [...ALL_TYPE_NAMES] },
+      description: TEXT_OR_NULL,
+      required: FLAG,
+      unique: FLAG,
+      hidden: FLAG,
+      encrypted: FLAG,
+      searchable: FLAG,
+      readOnly: FLAG,
+      ...RIGHTS,
+      sortable: FLAG,
+      operators: LIST_OF_TEXT,
+    },
+    { default: {}, options: told({ values: LIST_OF_TEXT }), rules: ref("ColumnRules") },
+  ),
+  RelationMetadata: told(
+    {
+      name: TEXT,
+      type: { enum: ["to-one", "to-many"] },
+      table: TEXT,
+      inverse: TEXT_OR_NULL,
+      description: TEXT_OR_NULL,
+      required: FLAG,
+      counted: FLAG,
+      ...RIGHTS,
+    },
+    { onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] } },
+  ),
+  ColumnRules: object({
+    min: BOUND,
+    max: BOUND,
+    minLength: WHOLE_NUMBER,
+    maxLength: WHOLE_NUMBER,
+    pattern: TEXT,
+    format: { enum: ["email", "url", "uuid"] },
+    minItems: WHOLE_NUMBER,
+    maxItems: WHOLE_NUMBER,
+  }),
+};

@@ -21,6 +21,7 @@ import {
   relatedSchema,
   relatedTables,
 } from "./filter-schema.js";
+import { METADATA_SCHEMAS } from "./metadata.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
 import { ASSET_OPERATION, fileOperations, folderOperations } from "./operations/files.js";
 import { meOperations } from "./operations/me.js";
@@ -226,6 +227,7 @@ function schemasOf(about: Context): Part {
   const isTables = about.tables.some((each) => isTableOfTables(each, about));
   return {
     ...COMMON_SCHEMAS,
+    ...METADATA_SCHEMAS,
     ...(about.tables.some(({ actions }) => actions.read) ? operatorSchemas() : {}),
     ...(isTables ? DEFINITION_SCHEMAS : {}),
     ...ownSchemas(about.own),

@@ -427,6 +427,24 @@ describe("the schemas of the document", () => {
     expect(Object.keys(document.components.schemas)).not.toContain("svc_user.record");
   });
 
+  it.each(CALLERS)("have all that `GET /metadata` tells %s, and nothing else", async (caller) => {
+    const { body: answer } = await room[caller].get("/metadata");
+    const at = ["paths", "/metadata", "get", "responses", "200", "content", "application/json", "schema"];
+    const problemsOf = (change: (table: Row) => void): string[] => {
+      const changed = structuredClone(answer);
+      change(changed.data[0]);
+      return checksOf(documents[caller])(pointerTo(...at), changed);
+    };
+    const untold: ((table: Row) => void)[] = [
+      (table) => delete table.singleton,
+      (table) => Object.assign(table, { other: 1 }),
+      (table) => delete table.columns[0].operators,
+      (table) => Object.assign(table.columns[0], { other: 1 }),
+    ];
+    expect(problemsOf(() => {})).toEqual([]);
+    for (const change of untold) expect(problemsOf(change)).toHaveLength(1);
+  });
+
   it("name the ETag of a record, of oneself as well", async () => {
     const described = (operation: string): string[] => {
       const { responses } = operationOf(documents.writer, operation);

@@ -15,11 +15,11 @@ import {
 import type { Column, Table } from "../../catalog/catalog.js";
 import { givenSchema, nullable, withRules } from "../column-schema.js";
 import { ref } from "../filter-schema.js";
+import { ROWS } from "../metadata.js";
 import { ETAG, IF_MATCH } from "./records.js";
 
 const ME = "Me";
 const LIST: Part = { type: "array", items: TEXT };
-const ROWS: Part = { enum: ["all", "some"] };
 const SHAPE: readonly Part[] = [
   { $ref: "#/components/parameters/fields" },
   { $ref: "#/components/parameters/deep" },

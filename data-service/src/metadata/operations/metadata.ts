@@ -1,8 +1,9 @@
 // The routes that describe the API (metadata/routes), described. Pure.
 import { dataAnswer, FORWARDED, inPath, json, type Operation, TEXT } from "@portico/shared/operation";
+import { ref } from "../filter-schema.js";
 
 const ABOUT = "About the API";
-const TABLE = { type: "object", properties: { name: TEXT }, required: ["name"] };
+const TABLE = ref("TableMetadata");
 
 export const METADATA_OPERATIONS: readonly Operation[] = [
   {

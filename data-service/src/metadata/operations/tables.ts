@@ -39,18 +39,6 @@ const COLUMN_SETTINGS: Members = {
   options: object({ values: LIST_OF_TEXT }, ["values"]),
   rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
 };
-const BOUND: Part = { type: ["number", "string"] };
-const RULES = object({
-  min: BOUND,
-  max: BOUND,
-  minLength: WHOLE_NUMBER,
-  maxLength: WHOLE_NUMBER,
-  pattern: TEXT,
-  format: { enum: ["email", "url", "uuid"] },
-  minItems: WHOLE_NUMBER,
-  maxItems: WHOLE_NUMBER,
-});
-
 /** What identifies a relation. */
 const RELATION: Members = { name: NAME, type: { type: "string", enum: [...RELATION_TYPES] }, table: TEXT };
 const RELATION_SETTINGS: Members = {
@@ -86,7 +74,6 @@ export const DEFINITION_SCHEMAS: Readonly<Record<string, Part>> = {
   ColumnDefinition: shownMember(COLUMN, COLUMN_SETTINGS),
   NewColumn: newMember(COLUMN, COLUMN_SETTINGS),
   ColumnChange: changedMember(COLUMN, COLUMN_SETTINGS),
-  ColumnRules: RULES,
   RelationDefinition: shownMember(RELATION, RELATION_SETTINGS),
   NewRelation: newMember(RELATION, RELATION_SETTINGS),
   RelationChange: changedMember(RELATION, RELATION_SETTINGS),
