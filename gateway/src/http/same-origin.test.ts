@@ -40,9 +40,12 @@ describe("judgePage", () => {
     },
   );
 
-  it("knows no other address of a page that does not say where it is", () => {
-    expect(judgePage({ secFetchSite: undefined, origin: "null" }, [APP])).toMatchObject({
-      message: `Requests from the origin null are refused here; expected ${APP}.`,
+  it.each([
+    [undefined, `expected ${APP}`],
+    ["it is not this one", "it is not this one"],
+  ])("says what makes a form hide where its page is (reason %p)", (reason, told) => {
+    expect(judgePage({ secFetchSite: "same-origin", origin: "null" }, [APP], reason)).toMatchObject({
+      message: `Requests from the origin null are refused here; ${told}; a form says null where its page has Referrer-Policy: no-referrer, so let the page have same-origin instead.`,
     });
   });
 

@@ -30,7 +30,7 @@ export function judgePage(
   if (origin !== undefined && !origins.includes(origin)) {
     return {
       kind: "refused",
-      message: pageRefused(origin, reason),
+      message: pageRefused(origin, origin === "null" ? `${reason}; ${UNNAMED}` : reason),
     };
   }
   return ACCEPTED;
@@ -39,6 +39,10 @@ export function judgePage(
 /** A page that asks the gateway at another origin than its own: no setting lets it, as its cookies are not the gateway's. */
 const DIRECT =
   "let the page's own server proxy the API, or sign in by /api/auth/login and send a Bearer token";
+
+/** Forms alone: a script's `fetch` names the page's origin all the same. */
+const UNNAMED =
+  "a form says null where its page has Referrer-Policy: no-referrer, so let the page have same-origin instead";
 
 /** The same machine under another name than APP_URL's looks like a page that its own server proxies. */
 function remedyFor({ origin }: PageFacts): string {
