@@ -7,6 +7,7 @@ import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
 import { LinkedSet } from "./linked-set.js";
 import { SlowBodies } from "./slow-bodies.js";
+import { SlowReaders } from "./slow-readers.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
 
 export interface OverloadLimits {
@@ -64,10 +65,15 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
   const waiting = new WaitingRequests<Response>();
   const inFlight = new LinkedSet<Response>();
   const slowBodies = new SlowBodies(limits.maxInFlight);
+  const slowReaders = new SlowReaders(limits.maxInFlight);
+  /** Asked again and again until it is so. */
   const hasBegun = (response: Response): boolean => {
+    if (!response.headersSent) return false;
+    const giveUpPlace = (): void => void inFlight.delete(response);
     // Whoever listens asks for nothing more; how many may listen is another limit.
-    if (isEventStream(response)) inFlight.delete(response);
-    return response.headersSent;
+    if (isEventStream(response)) giveUpPlace();
+    else slowReaders.watch(response, giveUpPlace);
+    return true;
   };
   const coming = new LinkedSet<Coming>();
   setInterval(() => {

@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Rig, readError, startRig } from "../gateway/support/rig.js";
 import { json } from "../gateway/support/upstream.js";
-import { type Api, asAdmin, signIn } from "../support/api.js";
+import { signIn } from "../support/api.js";
+import { startBehindProxy } from "../support/behind-proxy.js";
+import { isReadOf, stopAt } from "../support/command-proxy.js";
 import { openCursors } from "../support/slow-reader.js";
 import { startStack } from "../support/stack.js";
 import { until } from "../support/wait.js";
@@ -68,12 +70,41 @@ describe("the gateway", () => {
     }
   });
 
+  it("gives no place to answers that clients are slow to read, and cuts those beyond half of as many", async () => {
+    rig = await startRig({ MAX_IN_FLIGHT: "4" });
+    rig.upstream.on("GET /big", (_arrived, response) => void response.end(LARGE));
+    const slow = await Promise.all(
+      Array.from({ length: 4 }, () => unreadAnswer(rig.url, "/api/big", ["Connection: close"])),
+    );
+    await until(
+      () => rig.upstream.heads.length,
+      (count) => count === slow.length,
+    );
+    // All places are free again.
+    await until(
+      () => Promise.all(slow.map(async () => (await rig.call("/api/posts")).status)),
+      (statuses) => statuses.every((status) => status === 200),
+    );
+    const lengths = await Promise.all(slow.map(readToEnd));
+    expect(lengths.filter((length) => length > LARGE.length)).toHaveLength(2);
+  });
+
   it("gets its places back from clients that stop reading", async () => {
     rig = await startRig({ MAX_IN_FLIGHT: "2", ANSWER_STALL_MS: "3000" });
-    rig.upstream.on("GET /big", (_arrived, response) => void response.end(LARGE));
+    let left = 0;
+    rig.upstream.on("GET /big", (_arrived, response) => {
+      response.once("close", () => {
+        left += 1;
+      });
+      response.end(LARGE);
+    });
     const idle = [await unreadAnswer(rig.url, "/api/big"), await unreadAnswer(rig.url, "/api/big")];
     expect(await firstStatus(rig, (status) => status === 503)).toBe(503);
     expect(await firstStatus(rig, (status) => status === 200)).toBe(200);
+    await until(
+      () => left,
+      (count) => count === idle.length,
+    );
     for (const socket of idle) socket.destroy();
   });
 
@@ -213,13 +244,13 @@ describe("a gateway with more waiting than is answered in time", () => {
 
 describe("the data service", () => {
   it("takes no more requests at once than MAX_IN_FLIGHT, and counts those it refused", async () => {
-    const stack = await startStack({ env: { MAX_IN_FLIGHT: "2" } });
+    const { stack, proxy, stop } = await startBehindProxy(undefined, { MAX_IN_FLIGHT: "2" });
     const { dataUrl } = stack;
-    const path = await publicFile(await asAdmin(stack), LARGE);
-    const underWay = async () => total(await scrape(`${dataUrl}/metrics`), "portico_http_requests_in_flight");
-    await until(underWay, (count) => count === 0);
-    const held = [await unreadAnswer(dataUrl, path), await unreadAnswer(dataUrl, path)];
-    await until(underWay, (count) => count === 2);
+    const root = await signIn(dataUrl, stack.admin);
+    await root.post("/svc_table", { name: "notes", columns: [{ name: "text", type: "text" }] });
+    const isRead = isReadOf("notes");
+    const first = await stopAt(proxy, isRead, () => root.get("/notes?limit=1"));
+    const second = await stopAt(proxy, isRead, () => root.get("/notes?limit=2"));
     const refused = await fetch(`${dataUrl}/posts`);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
     expect((await readError(refused)).error.code).toBe("SERVICE_UNAVAILABLE");
@@ -230,22 +261,12 @@ describe("the data service", () => {
     const samples = await scrape(`${dataUrl}/metrics`);
     expect(total(samples, "portico_shed_requests_total", { reason: "in_flight" })).toBe(2);
 
-    for (const socket of held) {
-      let bytes = 0;
-      socket.resume().on("data", (piece: Buffer) => {
-        bytes += piece.length;
-      });
-      await until(
-        () => bytes,
-        (count) => count > LARGE.length,
-      );
-      socket.destroy();
+    for (const { goOn, answer } of [first, second]) {
+      goOn();
+      expect((await answer).status).toBe(200);
     }
-    await until(
-      async () => (await fetch(`${dataUrl}/posts`)).status,
-      (status) => status !== 503,
-    );
-    await stack.stop();
+    expect((await fetch(`${dataUrl}/posts`)).status).not.toBe(503);
+    await stop();
   });
 });
 
@@ -297,16 +318,6 @@ function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<n
 /** More than the buffers between two processes hold. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, "x");
 
-/** Uploads a file that everybody may read. @returns its path at the data service */
-async function publicFile(admin: Api, bytes: Buffer): Promise<string> {
-  const form = new FormData();
-  form.set("isPublic", "true");
-  form.set("file", new Blob([new Uint8Array(bytes)]), "large.bin");
-  const { status, body } = await admin.send("POST", "/svc_file", { body: form });
-  if (status !== 201) throw new Error(JSON.stringify(body));
-  return `/assets/${body.data[0].id}`;
-}
-
 /** A request whose answer is not read. */
 async function unreadAnswer(url: string, path: string, headers: readonly string[] = []): Promise<Socket> {
   const { hostname, port } = new URL(url);
@@ -314,6 +325,18 @@ async function unreadAnswer(url: string, path: string, headers: readonly string[
   await once(socket, "connect");
   socket.pause().write(`${[`GET ${path} HTTP/1.1`, "Host: a", ...headers].join("\r\n")}\r\n\r\n`);
   return socket;
+}
+
+/** Reads to the end of the connection. @returns how much came */
+async function readToEnd(socket: Socket): Promise<number> {
+  let bytes = 0;
+  socket.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  const closed = once(socket, "close");
+  socket.resume();
+  await closed;
+  return bytes;
 }
 
 /** A request whose body lacks its last byte. */

@@ -1,0 +1,38 @@
+// Answers whose clients take long to read them. They keep nobody waiting, so they lose their place of MAX_IN_FLIGHT, but their
+// number is limited.
+import type { Response } from "express";
+import { NetworkShares } from "./network-shares.js";
+
+/** An answer that waits for its client by then is a large file, a poor line, or for somebody who means harm. */
+const SLOW_AFTER_MS = 2_000;
+
+export class SlowReaders {
+  readonly #shares: NetworkShares | undefined;
+  readonly #slowAfterMs: number;
+
+  /** @param most how many answers may wait for their clients at once, half of them for one network; 0 = any number */
+  constructor(most: number, slowAfterMs = SLOW_AFTER_MS) {
+    this.#shares = most > 0 ? new NetworkShares(most) : undefined;
+    this.#slowAfterMs = slowAfterMs;
+  }
+
+  /**
+   * Cuts the client if it is slow and too many others are. Call it when the answer has begun.
+   * @param onSlow called when it is counted among the slow ones
+   */
+  watch(response: Response, onSlow: () => void): void {
+    const shares = this.#shares;
+    if (shares === undefined) return;
+    const look = setInterval(() => {
+      // We may be the slow ones.
+      if (response.writableLength === 0) return;
+      clearInterval(look);
+      const giveBack = shares.take(response.req.ip);
+      // An answer that waits behind others has no connection yet that it could close.
+      if (giveBack === undefined) return void response.req.socket.destroy();
+      response.once("close", giveBack);
+      onSlow();
+    }, this.#slowAfterMs).unref();
+    response.once("close", () => clearInterval(look));
+  }
+}
