@@ -33,6 +33,18 @@ it("a note is left with the steps that are still to be looked at, by whom it bel
   expect(await store.all()).toMatchObject([left]);
 });
 
+it("a note of an earlier version says no more of what has no name", async () => {
+  const store = new UnfinishedStore(database.db, false);
+  const note = {
+    instance: "one",
+    at: new Date(0),
+    steps: [{ kind: "linked" }, { kind: "changed" }, made("tags")],
+  };
+  const { insertedId } = await database.db.collection("_unfinished").insertOne(note);
+  const found = (await store.all()).find(({ id }) => id.equals(insertedId));
+  expect(found?.steps).toEqual([made("tags")]);
+});
+
 it("a note can be made to forget what fields of a table's records held, and nothing else", async () => {
   const store = new UnfinishedStore(database.db, false);
   const changed = (table: string): Step => ({

@@ -268,7 +268,8 @@ function deleteOf({ _id, ...rest }: DeleteDocument): Delete {
   return { id: _id, ...rest };
 }
 
-/** Changes noted by an earlier version can't be told from other people's any more: such a record stays as it is. */
+/** What earlier versions noted without a name can't be told from other people's any more: such records stay as they are. */
 function noteOf({ _id, steps, ...rest }: UnfinishedDocument): Note {
-  return { id: _id, ...rest, steps: steps.filter((step) => step.kind !== "changed" || "by" in step) };
+  const isNamed = (step: Step): boolean => !["changed", "linked"].includes(step.kind) || "by" in step;
+  return { id: _id, ...rest, steps: steps.filter(isNamed) };
 }

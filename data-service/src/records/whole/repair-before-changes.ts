@@ -4,6 +4,7 @@
 import { INSTANCE_LEASE_MS } from "../../mongo/instance-store.js";
 import { isDead, type Noted } from "../../schema/dead-instances.js";
 import { until } from "../../until.js";
+import { areKept } from "./are-kept.js";
 import { repairUnfinished, type UnfinishedRepairDeps } from "./repair-unfinished.js";
 
 /** No process takes longer to count as dead, unless its clock is wrong. */
@@ -34,10 +35,15 @@ export async function repairBeforeChanges(deps: UnfinishedRepairDeps): Promise<v
   await until(isRepaired, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }
 
-async function leftByOthers({ deletes: { notes, instance } }: UnfinishedRepairDeps): Promise<Noted[]> {
+async function leftByOthers(deps: UnfinishedRepairDeps): Promise<Noted[]> {
+  const { notes, instance } = deps.deletes;
   const [writes, deletes] = await Promise.all([notes.all(), notes.openDeletes()]);
-  const open = writes.filter(({ done, again }) => done !== true && again !== true);
-  return [...open, ...deletes].filter((each) => each.instance !== instance);
+  const open: Noted[] = [...deletes];
+  for (const each of writes) {
+    if (each.done === true || each.again === true) continue;
+    if (!(await areKept(deps, await deps.catalogs.get(), each.steps))) open.push(each);
+  }
+  return open.filter((each) => each.instance !== instance);
 }
 
 /** @param isListed whether an instance that is listed as living may be dead all the same */

@@ -66,6 +66,13 @@ describe("what several requests have written is taken back", () => {
     expect(orderOf([changed(a, c)], [changed(b, a)], [changed(c)], [changed(d)])).toEqual([3, 1, 0, 2]);
   });
 
+  it("beginning with the one that is about a record which another one has made", () => {
+    const made: Step = { kind: "made", table: "t", ids: [1] };
+    expect(orderOf([linked(a, null)], [made])).toEqual([0, 1]);
+    expect(orderOf([changed(a)], [made])).toEqual([0, 1]);
+    expect(orderOf([made], [changed(a)])).toEqual([1, 0]);
+  });
+
   it("all of it, where they have written over each other", () => {
     expect(orderOf([changed(a, b), changed(c)], [changed(b), changed(d, c)]).toSorted()).toEqual([0, 1]);
   });

@@ -265,8 +265,9 @@ export class Unfinished {
   /** Sending the key again starts afresh, unless another request with it has left something that is to be taken back first. */
   async #free(key: string): Promise<void> {
     const { notes, once, instance } = this.#deps;
-    const isLeft = (await notes.ofOnce(key)).some(({ again, done }) => again !== true && done !== true);
-    if (!isLeft) await once.remove(key, instance);
+    for (const { again, done, steps } of await notes.ofOnce(key))
+      if (again !== true && done !== true && !(await this.#deps.areKept(steps))) return;
+    await once.remove(key, instance);
   }
 
   /** What a process has sent before it died may be written after the first look, and its key may come again before the second. */
