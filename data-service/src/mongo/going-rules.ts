@@ -3,12 +3,12 @@
 import type { Db } from "mongodb";
 
 export interface GoingRules {
-  /** Ids of rules. Those that are not off are of no account. */
+  /** Ids of rules. Those that no change has switched off are of no account. */
   load(): Promise<ReadonlySet<string>>;
   /** Adds some, before the tables are changed. */
   note(ids: readonly string[]): Promise<void>;
   /** Once a file is applied. */
-  forget(): Promise<void>;
+  forget(ids: readonly string[]): Promise<void>;
 }
 
 interface GoingDocument {
@@ -25,8 +25,8 @@ export function makeGoingRules(db: Db): GoingRules {
     async note(ids) {
       await markers.updateOne(WHICH, { $addToSet: { ids: { $each: [...ids] } } }, { upsert: true });
     },
-    async forget() {
-      await markers.deleteOne(WHICH);
+    async forget(ids) {
+      if (ids.length > 0) await markers.updateOne(WHICH, { $pull: { ids: { $in: [...ids] } } });
     },
   };
 }

@@ -71,6 +71,8 @@ export interface RuleStore {
   described(): Promise<readonly DescribedRule[]>;
   /** Those of all roles and of everybody that are off, but for those of tables that are gone. */
   switchedOff(): Promise<readonly DescribedRule[]>;
+  /** Ids of rules that changes of tables have switched off, and that nobody has written since. */
+  offByChanges(): Promise<ReadonlySet<string>>;
   /** After a change on this instance. */
   forget(): void;
   /**
@@ -156,6 +158,12 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
       const catalog = await catalogs.refresh();
       const off = await sorted({ isEnabled: { $ne: true } });
       return off.filter((each) => ownTable(ruleTable(each), catalog) !== undefined).flatMap(toDescribedRule);
+    },
+    async offByChanges() {
+      const off = await sorted({ isEnabled: { $ne: true } });
+      const isByChange = (document: RuleDocument): boolean =>
+        untouchedNote(document)?.losses?.some(({ wasEnabled }) => wasEnabled) === true;
+      return new Set(off.filter(isByChange).map(({ _id }) => _id.toHexString()));
     },
     forget: () => cache.clear(),
     async follow(id, ask) {

@@ -119,9 +119,13 @@ describe("between the former rules and those of a file", () => {
     fc.assert(
       fc.property(rulesThere(WRITES, [EDITOR.id]), rulesInFile(WRITES), (writes, own) => {
         const stored = [rule("-1", "read", { filter: OPEN }), ...writes];
-        const states = statesTo(ofEditor(...own, posts("read", { filter: MINE })), stored);
+        const access = ofEditor(...own, posts("read", { filter: MINE }));
+        const states = statesTo(access, stored);
         const mayDo = (rules: Rules) => allowed(rules, "editor", "with presets");
-        expect(opened(states, [stored, states.at(-1) ?? stored], mayDo)).toEqual([]);
+        const ends = [stored, states.at(-1) ?? stored];
+        expect(opened(states, ends, mayDo)).toEqual([]);
+        const whenResumed = states.flatMap((state) => statesTo(access, state, 6));
+        expect(opened(whenResumed, ends, mayDo)).toEqual([]);
       }),
       { numRuns: 1_000 },
     );

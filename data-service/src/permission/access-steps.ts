@@ -5,9 +5,10 @@
 // for writing must not meet those for reading of the file, nor the other way round: where both differ, rules for writing are closed
 // until the others are done.
 import type { Json, JsonObject } from "@portico/shared/json";
+import { canonical } from "../catalog/canonical.js";
 import type { FileRole, FileRule } from "./access-file.js";
 import { type AccessChange, changesRights, kindOfRule, type RuleEdit } from "./compare-access.js";
-import { type DescribedRule, inTriedOrder } from "./rule.js";
+import { type DescribedRule, inTriedOrder, type Rule } from "./rule.js";
 
 /** One write. */
 export type AccessStep =
@@ -23,11 +24,14 @@ export function accessSteps(changes: readonly AccessChange[]): AccessStep[] {
   const closing = writing.filter((each) =>
     reading.some((other) => haveSameCallers(each, other) && isOther(other)),
   );
+  const open = writing.filter((each) => !closing.includes(each));
   return [
     ...closing.flatMap(closingSteps),
     ...inTurn(reading),
     ...closing.flatMap(openingSteps),
-    ...inTurn(writing.filter((each) => !closing.includes(each))),
+    // What was interrupted after its reading goes on with the opening.
+    ...open.filter(isInterrupted).flatMap((each) => [...each.remove.map(removing), ...openingSteps(each)]),
+    ...inTurn(open.filter((each) => !isInterrupted(each))),
   ];
 }
 
@@ -104,9 +108,18 @@ function closedIn({ edit, keep, remove }: AccessChange): RuleEdit[] {
  * again after an interruption.
  */
 function closedRule({ table, action, description }: DescribedRule): FileRule {
-  const nothing: JsonObject = { id: { _in: [] } };
-  const condition = action === "create" ? { check: nothing } : { filter: nothing };
+  const condition = action === "create" ? { check: NOTHING } : { filter: NOTHING };
   return { path: "", json: { table, action, description, ...condition } };
+}
+
+const NOTHING: JsonObject = { id: { _in: [] } };
+
+function isInterrupted({ edit }: AccessChange): boolean {
+  return edit.some(({ from }) => isClosed(from));
+}
+
+function isClosed({ action, filter, check }: Rule): boolean {
+  return canonical(action === "create" ? check : filter) === canonical(NOTHING);
 }
 
 function making({ role, make }: AccessChange): AccessStep[] {

@@ -34,7 +34,7 @@ import { type Comparison, type FileDifference, followingAll } from "./apply-file
 import { areRulesFollowed, rulesFollowed } from "./rule-change.js";
 
 export interface AccessDeps extends RecordDeps {
-  readonly rules: Pick<RuleStore, "described" | "switchedOff">;
+  readonly rules: Pick<RuleStore, "described" | "switchedOff" | "offByChanges">;
   readonly systemTablePrefix: string;
   /** QUERY_MAX_DEPTH */
   readonly maxDepth: number;
@@ -117,12 +117,12 @@ export async function compareAccessThen(
   { moves, after }: Pick<Comparison, "moves" | "after">,
 ): Promise<AccessComparison> {
   const { roles, rules, off } = await storedAccess(deps);
-  const noted = await deps.goingRules.load();
+  const [noted, byChanges] = await Promise.all([deps.goingRules.load(), deps.rules.offByChanges()]);
   const followed = followingAll(deps, rules, moves);
   const on = new Set(followed.map(({ id }) => id));
   const switchedOff = rules.filter(({ id }) => !on.has(id));
   const isInFile = holdersIn(access, roles);
-  const byTheFile = [...switchedOff, ...off.filter(({ id }) => noted.has(id))];
+  const byTheFile = [...switchedOff, ...off.filter(({ id }) => noted.has(id) && byChanges.has(id))];
   const going = byTheFile.filter(({ roleId }) => isInFile(roleId));
   const goingIds = new Set(going.map(({ id }) => id));
   const offThen = [...off, ...switchedOff].filter(({ id }) => !goingIds.has(id));

@@ -11,7 +11,10 @@ import { type Deps, makeDeps } from "../deps.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { prepareTables } from "../prepare.js";
+import { SERVICE } from "../principal.js";
+import { PLAIN } from "../records/body/bind-body.js";
 import { repairUnfinished } from "../records/whole/repair-unfinished.js";
+import { update } from "../records/write/update.js";
 import { until } from "../until.js";
 import { applyAccess, storedRoles } from "./apply-access.js";
 import { applyWholeFile, compareWholeFile, type PulledFile, pullWholeFile } from "./apply-whole-file.js";
@@ -234,8 +237,22 @@ describe("a file that is interrupted between its tables and its rules", () => {
     const removal = 'rule.remove read notes {"filter":{"state":"public"}}';
     const { access } = await compareWholeFile(one, file);
     expect(access).toMatchObject([{ changes: ['rule.add read notes {"fields":"title"}', removal] }]);
+    await applyWholeFile(one, fileOf({ tables: [] }));
     await applyWholeFile(one, file);
     expect(await one.rules.switchedOff()).toEqual([]);
+    expect([...(await one.goingRules.load())]).toEqual([]);
+  }, 30_000);
+
+  it("leaves a rule that its tables have not come to, and that somebody switches off by hand", async () => {
+    const one = await startInstance();
+    const before = fileWithColumns(["title", "state"], { filter: { state: "public" } });
+    await applyWholeFile(one, before);
+    const [former = ""] = await ruleIds(one);
+    await one.goingRules.note([former]);
+    const off = { principal: SERVICE, parameters: PLAIN, body: { isEnabled: false } };
+    await update(one, { ...off, table: "svc_permission", id: former });
+    await applyWholeFile(one, before);
+    expect(await one.rules.switchedOff()).toMatchObject([{ id: former }]);
     expect([...(await one.goingRules.load())]).toEqual([]);
   }, 30_000);
 });

@@ -85,8 +85,14 @@ export async function applyWholeFile(
     confirmed,
   );
   const done = await applyAccess(deps, file.access, going);
-  await deps.goingRules.forget();
+  await forgetGoing(deps, going);
   return { tables, access: done };
+}
+
+/** Those that the tables of another file, which was interrupted, have switched off are still for that one to remove. */
+async function forgetGoing({ goingRules, rules }: WholeFileDeps, gone: ReadonlySet<string>): Promise<void> {
+  const [noted, byChanges] = await Promise.all([goingRules.load(), rules.offByChanges()]);
+  await goingRules.forget([...noted].filter((id) => gone.has(id) || !byChanges.has(id)));
 }
 
 /**
