@@ -1,5 +1,6 @@
 // `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database. With
 // --forget-signing-keys it is for whoever has lost the ENCRYPTION_KEY.
+import { ConfigError } from "@portico/shared/env";
 import { changeAccount } from "./auth/change-account.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { makeKeySealer } from "./auth/key-sealer.js";
@@ -11,6 +12,7 @@ import { asConfigError, commandSettings, explainFailure, withDatabase } from "./
 import type { Deps } from "./deps.js";
 import { findEncryptionKey } from "./local-secrets.js";
 import { connectStore } from "./mongo/connect.js";
+import { makeInstanceStore } from "./mongo/instance-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
@@ -31,6 +33,8 @@ const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the
 const FORGETTING =
   "If their ENCRYPTION_KEY is lost for good, --confirm forgets them: everybody signs in again, and what was encrypted with " +
   "that key stays unreadable. Stop all services first.";
+const RUNNING =
+  "a data service that can decrypt them is running on this database: start with its ENCRYPTION_KEY, or stop all services first";
 
 /** What the audit log knows of whoever has the database. */
 const [BY, CLIENT] = [{ by: "npm run admin" }, { address: null, origin: null, userAgent: null }];
@@ -70,14 +74,18 @@ async function forgetKeys(config: Config, isConfirmed: boolean): Promise<number>
     const keys = makeKeyStore(store.db);
     const lost = await lostKeys(keys, encryptionKey && makeKeySealer(encryptionKey));
     const where = `of the signing keys in ${describeStore(config)}`;
+    const by =
+      encryptionKey === undefined ? "no ENCRYPTION_KEY is set here" : "the ENCRYPTION_KEY here is another";
     if (lost.length === 0) {
       process.stderr.write(`None ${where} is lost: nothing is forgotten.\n`);
       return 1;
     }
     if (!isConfirmed) {
-      process.stderr.write(`${lost.length} ${where} can't be decrypted. ${FORGETTING}\n`);
+      process.stderr.write(`${lost.length} ${where} can't be decrypted: ${by}. ${FORGETTING}\n`);
       return 2;
     }
+    // One that can't decrypt them does not start.
+    if (await makeInstanceStore(store.db).anyLives()) throw new ConfigError([RUNNING]);
     await keys.remove(lost);
     process.stdout.write(`${lost.length} ${where} forgotten: the next start makes others.\n`);
     return 0;

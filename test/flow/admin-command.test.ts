@@ -186,7 +186,10 @@ it("signing keys of a lost secret are forgotten once that is confirmed, and othe
     expect([kept.code, kept.errors]).toEqual([1, expect.stringMatching(/^None .* is lost: .*\n$/)]);
     await rm(join(directory, "secrets/encryption-key"));
     const asked = await admin(words, embedded);
-    expect([asked.code, asked.errors]).toEqual([2, expect.stringMatching(/^1 of .* can't be decrypted\. /)]);
+    expect([asked.code, asked.errors]).toEqual([
+      2,
+      expect.stringMatching(/^1 of .* can't be decrypted: no ENCRYPTION_KEY is set here\. /),
+    ]);
     await expect(start()).rejects.toThrow("can't be decrypted");
     expect((await admin([...words, "--confirm"], embedded)).code).toBe(0);
     const again = await start();
@@ -196,6 +199,21 @@ it("signing keys of a lost secret are forgotten once that is confirmed, and othe
     await rm(directory, { recursive: true, force: true });
   }
 }, 120_000);
+
+it("signing keys are not forgotten where a service runs, which has their secret", async () => {
+  const other = { ENCRYPTION_KEY: randomBytes(32).toString("base64") };
+  const asked = await admin(["--forget-signing-keys"], other);
+  expect([asked.code, asked.errors]).toEqual([
+    2,
+    expect.stringContaining("the ENCRYPTION_KEY here is another"),
+  ]);
+  const { code, errors } = await admin(["--forget-signing-keys", "--confirm"], other);
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/^a data service that can decrypt them is running/),
+  ]);
+  expect(await client.db().collection("_signing_keys").countDocuments()).toBe(1);
+});
 
 /** On the instances that run, within the five seconds of every such change and what a busy machine adds. */
 async function untilSignedOut(who: Api): Promise<void> {

@@ -43,7 +43,8 @@ async function usedPrefixes(db: Db): Promise<readonly string[]> {
   const prefixes = [...names]
     .filter((name) => name.endsWith(ending))
     .map((name) => name.slice(0, -ending.length))
-    .filter((prefix) => ownTables(prefix).every((name) => names.has(name)));
+    .filter((prefix) => ownTables(prefix).every((name) => names.has(name)))
+    .toSorted();
   if (prefixes.length < 2) return prefixes;
   const isFilled = await Promise.all(prefixes.map((prefix) => holdsMoreThanAnAdmin(db, prefix)));
   const filled = prefixes.filter((_prefix, at) => isFilled[at]);

@@ -25,6 +25,8 @@ export interface InstanceStore {
   behind(version: number, except: string): Promise<string[]>;
   /** Is this instance alive? */
   lives(instance: string): Promise<boolean>;
+  /** Is any instance alive? */
+  anyLives(): Promise<boolean>;
   /** Nobody else can have this database open: all listed instances are gone. */
   clear(): Promise<void>;
 }
@@ -49,6 +51,9 @@ export function makeInstanceStore(db: Db): InstanceStore {
     },
     async lives(instance) {
       return (await instances.findOne({ _id: instance, ...alive })) !== null;
+    },
+    async anyLives() {
+      return (await instances.findOne(alive)) !== null;
     },
     async clear() {
       await instances.deleteMany({});

@@ -16,6 +16,7 @@ describe("an instance that stops", () => {
       leave: async (instance: string) => void left.push(instance),
       behind: async () => [],
       lives: async () => true,
+      anyLives: async () => true,
       clear: async () => {},
     };
     const catalogs = new CurrentCatalog(source, [], systemClock);
