@@ -19,7 +19,7 @@ export interface OverloadLimits {
   readonly maxWaitMs: number;
 }
 
-export const OVERLOADS = ["in_flight", "event_loop", "waiting"] as const;
+export const OVERLOADS = ["in_flight", "event_loop", "waiting", "slow_bodies", "slow_readers"] as const;
 
 export type Overload = (typeof OVERLOADS)[number];
 
@@ -50,7 +50,7 @@ interface Coming {
 }
 
 export interface ShedOptions {
-  /** Told of each request that was refused. */
+  /** Told of each request that was refused, or cut off as one slow client too many. */
   readonly onShed: (why: Overload) => void;
   /** Paths whose requests wait in a queue with limits of its own, as passwords do: that wait says nothing about the others. */
   readonly queued: ReadonlySet<string>;
@@ -72,7 +72,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     const giveUpPlace = (): void => void inFlight.delete(response);
     // Whoever listens asks for nothing more; how many may listen is another limit.
     if (isEventStream(response)) giveUpPlace();
-    else slowReaders.watch(response, giveUpPlace);
+    else slowReaders.watch(response, giveUpPlace, () => onShed("slow_readers"));
     return true;
   };
   const coming = new LinkedSet<Coming>();
@@ -113,7 +113,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     if (hasBody(request.headers)) {
       coming.add(body);
       request.once("end", take);
-      slowBodies.watch(request, response);
+      slowBodies.watch(request, response, () => onShed("slow_bodies"));
     } else take();
     next();
   };

@@ -13,7 +13,7 @@ beforeEach(async () => {
   const slowBodies = new SlowBodies(4, 50);
   const app = express().set("trust proxy", "loopback");
   app.use((request, response) => {
-    slowBodies.watch(request, response);
+    slowBodies.watch(request, response, () => {});
     request.resume().once("end", () => response.end());
   });
   server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });

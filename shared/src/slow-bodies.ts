@@ -15,8 +15,11 @@ export class SlowBodies {
     this.#slowAfterMs = slowAfterMs;
   }
 
-  /** Cuts the request if its body is slow and too many others are. Call it when the head of a request with a body is here. */
-  watch(request: Request, response: Response): void {
+  /**
+   * Cuts the request if its body is slow and too many others are. Call it when the head of a request with a body is here.
+   * @param onCut called where it is cut
+   */
+  watch(request: Request, response: Response, onCut: () => void): void {
     const shares = this.#shares;
     if (shares === undefined) return;
     const { ip } = request;
@@ -24,8 +27,9 @@ export class SlowBodies {
       // It has arrived, but nobody has read it yet.
       if (request.complete) return;
       const giveBack = shares.take(ip);
-      if (giveBack === undefined) request.destroy();
-      else onceOver(request, response, giveBack);
+      if (giveBack !== undefined) return onceOver(request, response, giveBack);
+      request.destroy();
+      onCut();
     }, this.#slowAfterMs).unref();
     onceOver(request, response, () => clearTimeout(timer));
   }

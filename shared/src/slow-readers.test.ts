@@ -12,15 +12,20 @@ const LARGE = Buffer.alloc(32 * 1024 * 1024, "x");
 let server: RunningServer;
 let slow: Response[];
 let begun: Response[];
+let cut: Response[];
 let closed: Response[];
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  [slow, begun, closed] = [[], [], []];
+  [slow, begun, cut, closed] = [[], [], [], []];
   const slowReaders = new SlowReaders(4, 50);
   const app = express().set("trust proxy", "loopback");
   app.use(({ path }, response) => {
-    slowReaders.watch(response, () => slow.push(response));
+    slowReaders.watch(
+      response,
+      () => slow.push(response),
+      () => cut.push(response),
+    );
     begun.push(response);
     response.once("close", () => closed.push(response));
     if (path === "/large") response.end(LARGE);
@@ -55,6 +60,7 @@ it("half as many may be for one network", async () => {
   await ask("2001:db8:0:2::1", "/large");
   await seen(() => slow.length === 3 && closed.length === 1);
   expect(closed[0]?.req.ip).toMatch(/^2001:db8:0:1::/);
+  expect(cut).toEqual(closed);
 });
 
 it("one that waits behind another on its connection counts as well", async () => {

@@ -19,20 +19,28 @@ export class SlowReaders {
   /**
    * Cuts the client if it is slow and too many others are. Call it when the answer has begun.
    * @param onSlow called when it is counted among the slow ones
+   * @param onCut called instead where it is cut
    */
-  watch(response: Response, onSlow: () => void): void {
+  watch(response: Response, onSlow: () => void, onCut: () => void): void {
     const shares = this.#shares;
     if (shares === undefined) return;
+    let giveBack = (): void => {};
     const look = setInterval(() => {
-      // We may be the slow ones.
+      // We may be the slow ones; not of an answer that is ready and waits behind another on its connection.
       if (response.writableLength === 0) return;
       clearInterval(look);
-      const giveBack = shares.take(response.req.ip);
-      // An answer that waits behind others has no connection yet that it could close.
-      if (giveBack === undefined) return void response.req.socket.destroy();
-      response.once("close", giveBack);
+      const taken = shares.take(response.req.ip);
+      if (taken === undefined) {
+        // That one has no connection yet which it could close.
+        response.req.socket.destroy();
+        return onCut();
+      }
+      giveBack = taken;
       onSlow();
     }, this.#slowAfterMs).unref();
-    response.once("close", () => clearInterval(look));
+    response.once("close", () => {
+      clearInterval(look);
+      giveBack();
+    });
   }
 }

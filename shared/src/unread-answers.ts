@@ -1,4 +1,4 @@
-// Cuts answers that nobody reads: each holds a place of MAX_IN_FLIGHT, and perhaps a cursor, for as long as it lasts.
+// Cuts answers that nobody reads: each holds a place among slow readers, and perhaps a cursor, for as long as it lasts.
 import type { Socket } from "node:net";
 import type { RequestHandler, Response } from "express";
 import type { EnvReader } from "./env.js";
