@@ -211,8 +211,8 @@ describe("what is counted by a fixed list", () => {
     ["data", "portico_query_plans_total", "plan", 6],
     ["data", "portico_account_events_total", "event", 21],
     ["data", "portico_throttled_total", "limit", 4],
-    ["data", "portico_shed_requests_total", "reason", 3],
-    ["gateway", "portico_shed_requests_total", "reason", 3],
+    ["data", "portico_shed_requests_total", "reason", 5],
+    ["gateway", "portico_shed_requests_total", "reason", 5],
     ["gateway", "portico_upstream_request_duration_seconds_count", "call", 12],
   ] as const)("begins at zero: %s, %s by %s", async (side, name, label, count) => {
     const series = (side === "data" ? atStart.data : atStart.gateway).filter((each) => each.name === name);
