@@ -64,8 +64,9 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
   const inFlight = new LinkedSet<Response>();
-  const slowBodies = new SlowBodies(limits.maxInFlight);
-  const slowReaders = new SlowReaders(limits.maxInFlight);
+  const mostSlow = limits.maxInFlight > 0 ? limits.maxInFlight : Number.POSITIVE_INFINITY;
+  const slowBodies = new SlowBodies(mostSlow);
+  const slowReaders = new SlowReaders(mostSlow);
   /** Asked again and again until it is so. */
   const hasBegun = (response: Response): boolean => {
     if (!response.headersSent) return false;

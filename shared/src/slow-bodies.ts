@@ -6,12 +6,12 @@ import { NetworkShares } from "./network-shares.js";
 const SLOW_AFTER_MS = 2_000;
 
 export class SlowBodies {
-  readonly #shares: NetworkShares | undefined;
+  readonly #shares: NetworkShares;
   readonly #slowAfterMs: number;
 
-  /** @param most how many slow bodies may be arriving at once, at most half of them from one network; 0 = any number */
+  /** @param most how many slow bodies may be arriving at once, at most half of them from one network */
   constructor(most: number, slowAfterMs = SLOW_AFTER_MS) {
-    this.#shares = most > 0 ? new NetworkShares(most) : undefined;
+    this.#shares = new NetworkShares(most);
     this.#slowAfterMs = slowAfterMs;
   }
 
@@ -20,13 +20,11 @@ export class SlowBodies {
    * @param onCut called where it is cut
    */
   watch(request: Request, response: Response, onCut: () => void): void {
-    const shares = this.#shares;
-    if (shares === undefined) return;
     const { ip } = request;
     const timer = setTimeout(() => {
       // It has arrived, but nobody has read it yet.
       if (request.complete) return;
-      const giveBack = shares.take(ip);
+      const giveBack = this.#shares.take(ip);
       if (giveBack !== undefined) return onceOver(request, response, giveBack);
       request.destroy();
       onCut();

@@ -7,12 +7,12 @@ import { NetworkShares } from "./network-shares.js";
 const SLOW_AFTER_MS = 2_000;
 
 export class SlowReaders {
-  readonly #shares: NetworkShares | undefined;
+  readonly #shares: NetworkShares;
   readonly #slowAfterMs: number;
 
-  /** @param most how many answers may wait for their clients at once, half of them for one network; 0 = any number */
+  /** @param most how many answers may wait for their clients at once, half of them for one network */
   constructor(most: number, slowAfterMs = SLOW_AFTER_MS) {
-    this.#shares = most > 0 ? new NetworkShares(most) : undefined;
+    this.#shares = new NetworkShares(most);
     this.#slowAfterMs = slowAfterMs;
   }
 
@@ -22,14 +22,12 @@ export class SlowReaders {
    * @param onCut called instead where it is cut
    */
   watch(response: Response, onSlow: () => void, onCut: () => void): void {
-    const shares = this.#shares;
-    if (shares === undefined) return;
     let giveBack = (): void => {};
     const look = setInterval(() => {
       // We may be the slow ones; not of an answer that is ready and waits behind another on its connection.
       if (response.writableLength === 0) return;
       clearInterval(look);
-      const taken = shares.take(response.req.ip);
+      const taken = this.#shares.take(response.req.ip);
       if (taken === undefined) {
         // That one has no connection yet which it could close.
         response.req.socket.destroy();
