@@ -108,6 +108,7 @@ export function redirect(description: string): Part {
 }
 
 export const TEXT: Part = { type: "string" };
+export const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
 export const TEXT_OR_NULL: Part = { type: ["string", "null"] };
 export const FLAG: Part = { type: "boolean" };
 export const WHOLE_NUMBER: Part = { type: "integer" };

@@ -6,7 +6,8 @@ import type { ColumnType, Stored } from "./column-types.js";
 export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;
 export type IdType = (typeof ID_TYPES)[number];
 export type OwnCreate = "json" | "upload";
-export type OnDelete = "SET NULL" | "CASCADE" | "RESTRICT";
+export const ON_DELETE = ["SET NULL", "CASCADE", "RESTRICT"] as const;
+export type OnDelete = (typeof ON_DELETE)[number];
 
 /** What a value must satisfy beyond its type. `min` and `max` are stored values of the column's type. */
 export interface Rules {

@@ -1,5 +1,5 @@
 // A client's relation -> a complete one; problems go to the reader.
-import type { OnDelete } from "./catalog.js";
+import { ON_DELETE, type OnDelete } from "./catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
@@ -74,8 +74,7 @@ function checkOnDelete(reader: DefinitionReader, list: boolean, required: boolea
   if (list && given !== undefined && given !== "SET NULL")
     reader.problem("onDelete", "does not apply to many-to-many: the link goes, both records stay");
   const fallback = required ? "RESTRICT" : "SET NULL";
-  const onDelete =
-    reader.choice<OnDelete>("onDelete", ["SET NULL", "CASCADE", "RESTRICT"], fallback) ?? fallback;
+  const onDelete = reader.choice<OnDelete>("onDelete", ON_DELETE, fallback) ?? fallback;
   if (required && onDelete === "SET NULL")
     reader.problem("onDelete", "a required relation can't become null; use CASCADE or RESTRICT");
   return onDelete;

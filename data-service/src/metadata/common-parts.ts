@@ -4,6 +4,7 @@ import {
   headers,
   inHeader,
   inQuery,
+  LIST_OF_TEXT,
   object,
   type Part,
   type RefusalStatus,
@@ -22,7 +23,7 @@ const ERROR: Part = {
     success: { const: false },
     statusCode: WHOLE_NUMBER,
     message: {
-      anyOf: [TEXT, { type: "array", items: TEXT }],
+      anyOf: [TEXT, LIST_OF_TEXT],
       description: "A list where a body has violations, each beginning with the field's name.",
     },
     error: {

@@ -1,7 +1,15 @@
 // A visible table as GET /metadata answers it, and the schemas of that. Pure.
 import type { JsonObject } from "@portico/shared/json";
-import { FLAG, object, type Part, TEXT, TEXT_OR_NULL, WHOLE_NUMBER } from "@portico/shared/operation";
-import { type Column, ID_TYPES, type Rules } from "../catalog/catalog.js";
+import {
+  FLAG,
+  LIST_OF_TEXT,
+  object,
+  type Part,
+  TEXT,
+  TEXT_OR_NULL,
+  WHOLE_NUMBER,
+} from "@portico/shared/operation";
+import { type Column, ID_TYPES, ON_DELETE, type Rules } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
@@ -89,9 +97,7 @@ function rightsJson(rights: {
 /** In which rows something may be done. */
 export const ROWS: Part = { enum: ["all", "some"] };
 
-const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
-
-type Members = Readonly<Record<string, Part>>;
+export type Members = Readonly<Record<string, Part>>;
 
 /** All of these are there, and `optional` where there is something to tell. */
 function told(members: Members, optional: Members = {}): Part {
@@ -147,7 +153,7 @@ export const METADATA_SCHEMAS: Members = {
       counted: FLAG,
       ...RIGHTS,
     },
-    { onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] } },
+    { onDelete: { enum: [...ON_DELETE] } },
   ),
   ColumnRules: object({
     min: BOUND,

@@ -5,6 +5,7 @@ import {
   FLAG,
   FORWARDED,
   inPath,
+  LIST_OF_TEXT,
   type Operation,
   object,
   type Part,
@@ -19,7 +20,6 @@ import { ROWS } from "../metadata.js";
 import { ETAG, IF_MATCH } from "./records.js";
 
 const ME = "Me";
-const LIST: Part = { type: "array", items: TEXT };
 const SHAPE: readonly Part[] = [
   { $ref: "#/components/parameters/fields" },
   { $ref: "#/components/parameters/deep" },
@@ -28,9 +28,9 @@ const SHAPE: readonly Part[] = [
 const PERMISSIONS = object(
   {
     table: TEXT,
-    read: object({ rows: ROWS, fields: LIST, comparable: LIST }),
-    create: object({ fields: LIST }),
-    update: object({ rows: ROWS, fields: LIST }),
+    read: object({ rows: ROWS, fields: LIST_OF_TEXT, comparable: LIST_OF_TEXT }),
+    create: object({ fields: LIST_OF_TEXT }),
+    update: object({ rows: ROWS, fields: LIST_OF_TEXT }),
     delete: object({ rows: ROWS }),
   },
   ["table"],

@@ -5,6 +5,7 @@ import {
   FLAG,
   FORWARDED,
   inQuery,
+  LIST_OF_TEXT,
   type Operation,
   object,
   type Part,
@@ -12,18 +13,17 @@ import {
   TEXT_OR_NULL,
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
+import { ON_DELETE } from "../../catalog/catalog.js";
 import { COLUMN_TYPE_NAMES } from "../../catalog/column-types.js";
 import { RELATION_TYPES } from "../../catalog/definition.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { nullable } from "../column-schema.js";
 import { ref } from "../filter-schema.js";
+import type { Members } from "../metadata.js";
 import type { Overrides } from "../record-schema.js";
 import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
 
 const NAME: Part = { type: "string", pattern: "^[a-zA-Z][a-zA-Z0-9_]{0,62}$" };
-const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
-
-type Members = Readonly<Record<string, Part>>;
 
 /** What identifies a column. */
 const COLUMN: Members = { name: NAME, type: { type: "string", enum: [...COLUMN_TYPE_NAMES] } };
@@ -39,12 +39,13 @@ const COLUMN_SETTINGS: Members = {
   options: object({ values: LIST_OF_TEXT }, ["values"]),
   rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
 };
+
 /** What identifies a relation. */
 const RELATION: Members = { name: NAME, type: { type: "string", enum: [...RELATION_TYPES] }, table: TEXT };
 const RELATION_SETTINGS: Members = {
   inverse: TEXT_OR_NULL,
   required: FLAG,
-  onDelete: { type: "string", enum: ["SET NULL", "CASCADE", "RESTRICT"] },
+  onDelete: { type: "string", enum: [...ON_DELETE] },
   counted: FLAG,
   description: TEXT_OR_NULL,
 };
