@@ -103,8 +103,12 @@ export class Journal {
       if (table !== undefined && entry !== undefined) {
         await this.publish(table, [entry]);
         told += 1;
-      } else if (table !== undefined && !(await this.#isTold(table, pending)) && mayBeMade(pending)) continue;
-      else if (table === undefined && (await isKept(pending.table))) continue;
+      } else if (
+        table === undefined
+          ? await isKept(pending.table)
+          : !(await this.#isTold(table, pending)) && mayBeMade(pending)
+      )
+        continue;
       await this.withdraw([pending]);
     }
     return told;

@@ -120,6 +120,7 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     // In the order in which they are tried: a role's own come before everyone's, which have no role. Ids of different
     // processes are in no order within a second.
     rules.find(filter).sort({ roleId: -1, createdAt: 1, _id: 1 }).toArray();
+  const off = (): Promise<RuleDocument[]> => sorted({ isEnabled: { $ne: true } });
   const ofRole = (roleId: string | null): Promise<RuleDocument[]> => {
     const everyone = { roleId: { $exists: false } };
     const whose =
@@ -156,14 +157,13 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     described: async () => (await sorted({ isEnabled: true })).flatMap(toDescribedRule),
     async switchedOff() {
       const catalog = await catalogs.refresh();
-      const off = await sorted({ isEnabled: { $ne: true } });
-      return off.filter((each) => ownTable(ruleTable(each), catalog) !== undefined).flatMap(toDescribedRule);
+      const isThere = (each: RuleDocument): boolean => ownTable(ruleTable(each), catalog) !== undefined;
+      return (await off()).filter(isThere).flatMap(toDescribedRule);
     },
     async offByChanges() {
-      const off = await sorted({ isEnabled: { $ne: true } });
       const isByChange = (document: RuleDocument): boolean =>
         untouchedNote(document)?.losses?.some(({ wasEnabled }) => wasEnabled) === true;
-      return new Set(off.filter(isByChange).map(({ _id }) => _id.toHexString()));
+      return new Set((await off()).filter(isByChange).map(({ _id }) => _id.toHexString()));
     },
     forget: () => cache.clear(),
     async follow(id, ask) {

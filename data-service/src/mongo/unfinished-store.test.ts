@@ -12,16 +12,16 @@ beforeAll(async () => {
 afterAll(() => database?.close());
 
 const made = (table: string): Step => ({ kind: "made", table, ids: [1] });
-const linked = (list: boolean): Step => ({
+const LINKED: Step = {
   kind: "linked",
   table: "posts",
   field: "tags",
-  list,
+  list: true,
   to: { table: "tags", id: 1 },
   by: new ObjectId(),
   gained: [{ id: 2, before: null, by: null }],
   lost: [],
-});
+};
 
 it("a note is left with the steps that are still to be looked at, by whom it belongs to", async () => {
   const store = new UnfinishedStore(database.db, false);
@@ -60,7 +60,7 @@ it("a note can be made to forget what fields of a table's records held, and noth
     lists: {},
   });
   const id = new ObjectId();
-  const steps = [changed("others"), linked(true), changed("people"), changed("people")];
+  const steps = [changed("others"), LINKED, changed("people"), changed("people")];
   await store.begin({ id, instance: "one", at: new Date(0), steps });
   await store.forgetValues("people", ["name", "former"]);
   const left = (await store.all()).find((note) => note.id.equals(id));

@@ -32,6 +32,11 @@ export interface Note {
   readonly done?: boolean;
 }
 
+/** Is it neither whole nor taken back, not even once? */
+export function isOpen({ done, again }: Pick<Note, "done" | "again">): boolean {
+  return done !== true && again !== true;
+}
+
 /** What is left of a note. */
 export type Left = Required<Pick<Note, "at" | "again" | "steps">>;
 
@@ -156,8 +161,8 @@ export class UnfinishedStore {
    */
   async openIn(table: string, since: Date): Promise<ReadonlySet<string>> {
     const from = ObjectId.createFromTime(Math.floor(since.getTime() / 1000));
-    const isOpen = { done: { $ne: true }, again: { $ne: true } };
-    const open = this.#unfinished.find({ "steps.table": table, ...isOpen, _id: { $gte: from } });
+    const untouched = { done: { $ne: true }, again: { $ne: true } };
+    const open = this.#unfinished.find({ "steps.table": table, ...untouched, _id: { $gte: from } });
     const ids = await open.project<{ _id: ObjectId }>({ _id: 1 }).toArray();
     return new Set(ids.map(({ _id }) => _id.toHexString()));
   }

@@ -117,12 +117,12 @@ export async function compareAccessThen(
   { moves, after }: Pick<Comparison, "moves" | "after">,
 ): Promise<AccessComparison> {
   const { roles, rules, off } = await storedAccess(deps);
-  const [noted, byChanges] = await Promise.all([deps.goingRules.load(), deps.rules.offByChanges()]);
+  const left = (await notedGoing(deps)).off;
   const followed = followingAll(deps, rules, moves);
   const on = new Set(followed.map(({ id }) => id));
   const switchedOff = rules.filter(({ id }) => !on.has(id));
   const isInFile = holdersIn(access, roles);
-  const byTheFile = [...switchedOff, ...off.filter(({ id }) => noted.has(id) && byChanges.has(id))];
+  const byTheFile = [...switchedOff, ...off.filter(({ id }) => left.has(id))];
   const going = byTheFile.filter(({ roleId }) => isInFile(roleId));
   const goingIds = new Set(going.map(({ id }) => id));
   const offThen = [...off, ...switchedOff].filter(({ id }) => !goingIds.has(id));
@@ -137,6 +137,22 @@ export async function compareAccessThen(
     }),
   );
   return { differences, going: goingIds };
+}
+
+/**
+ * What files that were interrupted have noted of rules that their tables switch off.
+ * @returns `off`: those that they have; `obsolete`: those of which they have not, or that somebody has written since
+ */
+export async function notedGoing({ goingRules, rules }: Pick<AccessDeps, "goingRules" | "rules">): Promise<{
+  readonly off: ReadonlySet<string>;
+  readonly obsolete: readonly string[];
+}> {
+  const noted = [...(await goingRules.load())];
+  const byChanges = noted.length === 0 ? new Set<string>() : await rules.offByChanges();
+  return {
+    off: new Set(noted.filter((id) => byChanges.has(id))),
+    obsolete: noted.filter((id) => !byChanges.has(id)),
+  };
 }
 
 /** @returns the name that a table of this name has after several changes; its own if it is gone by then */

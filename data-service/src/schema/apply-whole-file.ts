@@ -11,6 +11,7 @@ import {
   type AccessDeps,
   applyAccess,
   compareAccessThen,
+  notedGoing,
   pulledAccess,
   storedRoles,
 } from "./apply-access.js";
@@ -90,9 +91,8 @@ export async function applyWholeFile(
 }
 
 /** Those that the tables of another file, which was interrupted, have switched off are still for that one to remove. */
-async function forgetGoing({ goingRules, rules }: WholeFileDeps, gone: ReadonlySet<string>): Promise<void> {
-  const [noted, byChanges] = await Promise.all([goingRules.load(), rules.offByChanges()]);
-  await goingRules.forget([...noted].filter((id) => gone.has(id) || !byChanges.has(id)));
+async function forgetGoing(deps: WholeFileDeps, gone: ReadonlySet<string>): Promise<void> {
+  await deps.goingRules.forget([...gone, ...(await notedGoing(deps)).obsolete]);
 }
 
 /**

@@ -2,6 +2,7 @@
 // Afterwards roles and rules that the file has found there would be gone. (A change of a table waits by itself for what was
 // written there: see schema/await-unfinished.)
 import { INSTANCE_LEASE_MS } from "../../mongo/instance-store.js";
+import { isOpen } from "../../mongo/unfinished-store.js";
 import { isDead, type Noted } from "../../schema/dead-instances.js";
 import { until } from "../../until.js";
 import { areKept } from "./are-kept.js";
@@ -38,12 +39,12 @@ export async function repairBeforeChanges(deps: UnfinishedRepairDeps): Promise<v
 async function leftByOthers(deps: UnfinishedRepairDeps): Promise<Noted[]> {
   const { notes, instance } = deps.deletes;
   const [writes, deletes] = await Promise.all([notes.all(), notes.openDeletes()]);
-  const open: Noted[] = [...deletes];
-  for (const each of writes) {
-    if (each.done === true || each.again === true) continue;
-    if (!(await areKept(deps, await deps.catalogs.get(), each.steps))) open.push(each);
-  }
-  return open.filter((each) => each.instance !== instance);
+  const isOthers = (each: Noted): boolean => each.instance !== instance;
+  const left: Noted[] = deletes.filter(isOthers);
+  const catalog = await deps.catalogs.get();
+  for (const each of writes.filter((note) => isOthers(note) && isOpen(note)))
+    if (!(await areKept(deps, catalog, each.steps))) left.push(each);
+  return left;
 }
 
 /** @param isListed whether an instance that is listed as living may be dead all the same */

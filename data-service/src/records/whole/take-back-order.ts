@@ -7,8 +7,8 @@ import type { Step } from "./steps.js";
 
 /**
  * The request that began last comes first; but before each one come those that have written over it, whenever they began: they
- * say that they have found its name in a record, or are about a record that it has made. Where two have written over each other, at different records, no order is
- * right for both.
+ * say that they have found its name in a record, or are about a record that it has made. Where two have written over each
+ * other, at different records, no order is right for both.
  */
 export function takeBackOrder(notes: readonly Note[]): readonly Note[] {
   const over = new Map<string, Note[]>();

@@ -6,7 +6,7 @@ import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
-import type { Note, OnceOwner, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import { isOpen, type Note, type OnceOwner, type UnfinishedStore } from "../../mongo/unfinished-store.js";
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
@@ -265,8 +265,8 @@ export class Unfinished {
   /** Sending the key again starts afresh, unless another request with it has left something that is to be taken back first. */
   async #free(key: string): Promise<void> {
     const { notes, once, instance } = this.#deps;
-    for (const { again, done, steps } of await notes.ofOnce(key))
-      if (again !== true && done !== true && !(await this.#deps.areKept(steps))) return;
+    for (const left of await notes.ofOnce(key))
+      if (isOpen(left) && !(await this.#deps.areKept(left.steps))) return;
     await once.remove(key, instance);
   }
 
