@@ -185,15 +185,15 @@ describe("counting a table", () => {
       const brokenOff = new AbortController();
       const readsAndLeaves = async (signal?: AbortSignal): Promise<number> => {
         signal?.addEventListener("abort", () => brokenOff.abort());
-        // The other one has waited as long by then, and waits for this reading.
-        await pause(200);
+        // The other one, who waits a little longer before it would read itself, waits for this reading by then.
+        await pause(400);
         client.abort(new Error("the client has gone"));
         await pause(50);
         return 402;
       };
       exactCounts = 0;
       const first = counts.count("t1", "things", readsAndLeaves, { maxTimeMS: 1_500, signal: client.signal });
-      const second = counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 1_500 });
+      const second = counts.count("t1", "things", exactly, { ...limits(), maxTimeMS: 1_800 });
       await expect(first).rejects.toThrow("the client has gone");
       expect([await second, exactCounts, brokenOff.signal.aborted]).toEqual([402, 0, false]);
     });
