@@ -1,6 +1,6 @@
 // The bytes of files beside their records: what becomes of them when several let go of some, or many go at once.
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
@@ -27,6 +27,8 @@ let [removing, removingAtOnce] = [0, 0];
 let awaited = 0;
 /** What becomes of the next write instead. */
 let failure: Error | undefined;
+/** What comes before each removal. */
+let beforeRemoval = (): void => undefined;
 
 /** A store that takes its time to remove. */
 const store: ContentStore = {
@@ -37,6 +39,7 @@ const store: ContentStore = {
   mayStillLand: mayStillBeDone,
   async *read() {},
   async remove(key) {
+    beforeRemoval();
     removing += 1;
     removingAtOnce = Math.max(removingAtOnce, removing);
     while (removingAtOnce < awaited) await pause(1);
@@ -64,6 +67,7 @@ beforeEach(async () => {
   await pending().deleteMany({});
   stored.clear();
   [removing, removingAtOnce, awaited, failure] = [0, 0, 0, undefined];
+  beforeRemoval = () => undefined;
 });
 
 const records = () => database.db.collection("files");
@@ -84,6 +88,44 @@ it("many that go at once are decided about a few at a time", async () => {
   await contents.letGo(keys, () => records().deleteMany({ _contentKey: { $ne: keys[0] } }));
   expect([[...stored], await notes()]).toEqual([[keys[0]], 0]);
   expect(removingAtOnce).toBe(8);
+});
+
+describe("of many that go at once, those not begun with are left to the sweep", () => {
+  afterEach(() => void jest.restoreAllMocks());
+
+  it.each<[string, () => void]>([
+    [
+      "once the store has failed",
+      () => {
+        throw new Error("the bucket says nothing");
+      },
+    ],
+    [
+      "after a while",
+      () => {
+        const later = performance.now() + 6_000;
+        jest.spyOn(performance, "now").mockReturnValue(later);
+      },
+    ],
+  ])("%s", async (_when, what) => {
+    const keys = await Promise.all(Array.from({ length: 40 }, file));
+    let begun = 0;
+    beforeRemoval = () => {
+      begun += 1;
+      what();
+    };
+    await contents.letGo(keys, () => records().deleteMany({}));
+    expect(begun).toBeGreaterThan(0);
+    expect(begun).toBeLessThanOrEqual(8);
+    expect(stored.size).toBeGreaterThanOrEqual(32);
+    expect(await notes()).toBe(stored.size);
+    beforeRemoval = () => undefined;
+    for (let sweeps = 0; sweeps < 2; sweeps += 1) {
+      aLeaseLater();
+      await contents.sweep();
+    }
+    expect([[...stored], await notes()]).toEqual([[], 0]);
+  });
 });
 
 it.each([

@@ -12,6 +12,8 @@ import type { ContentStore } from "./content-store.js";
 
 /** Deleting a folder may free thousands at once; deciding about each takes a few queries, one after the other. */
 const DECIDED_AT_ONCE = 8;
+/** A request waits for them, and a change of tables waits for the request. */
+const DECIDING_MS = 5_000;
 
 /** The part of the time for a stop in which a sweep may come to its end. */
 const SHARE_TO_END = 1 / 3;
@@ -89,7 +91,7 @@ export class Contents {
 
   /**
    * Runs work that may leave contents unused, then removes those that no record names any more. If nobody knows whether it
-   * was done, or it is taken back later, that is left to the sweep.
+   * was done, or it is taken back later, that is left to the sweep; so is what the store fails to remove, or not in time.
    * @param keys the contents that the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
@@ -102,7 +104,7 @@ export class Contents {
       isKnown = !mayStillChange(error);
       throw error;
     } finally {
-      if (isKnown) await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key, by));
+      if (isKnown) await this.#decideAll(keys, by);
       this.#own.delete(by);
     }
   }
@@ -177,12 +179,27 @@ export class Contents {
     if (!(await this.#deps.ledger.close(key, by))) await this.#decide(key, by);
   }
 
-  /** The last who works on a content decides: until then, one who is refused may give it back to its record. */
-  async #decide(key: string, by: string): Promise<void> {
+  /** Begins with no other one after a failure, which the next might wait for as long, nor after a while. */
+  async #decideAll(keys: readonly string[], by: string): Promise<void> {
+    const lastBegin = performance.now() + DECIDING_MS;
+    let hasFailed = false;
+    await pLimit(DECIDED_AT_ONCE).map(keys, async (key) => {
+      if (hasFailed || performance.now() > lastBegin) return;
+      if (!(await this.#decide(key, by))) hasFailed = true;
+    });
+  }
+
+  /**
+   * The last who works on a content decides: until then, one who is refused may give it back to its record.
+   * @returns false when it failed, and is left to the sweep
+   */
+  async #decide(key: string, by: string): Promise<boolean> {
     try {
       if (await this.#deps.ledger.leave(key, by, this.#lease())) await this.#decideOrThrow(key, by);
+      return true;
     } catch (err) {
       this.#deps.logger.warn({ err }, "a content is left to the sweep");
+      return false;
     }
   }
 
