@@ -225,7 +225,7 @@ function fileTables(names: SystemTableNames): SystemTableDefinition[] {
         column("name", "string", { required: true, rules: { minLength: 1, maxLength: 255 } }),
         column("slug", "string", {
           required: true,
-          rules: { minLength: 1, maxLength: 100, pattern: "^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$" },
+          rules: { minLength: 1, maxLength: 100, pattern: "^[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}._-]*$" },
         }),
         column("order", "int", { required: true, default: 0 }),
       ],

@@ -58,6 +58,21 @@ describe("a folder", () => {
     expect((await ann.post("/svc_folder", { name: "***" })).body.data[0].slug).toBe("folder");
   });
 
+  test.each([
+    ["Мои файлы", "Мой файлы"],
+    ["カス", "ガス"],
+    ["कम", "काम"],
+  ])("named %j has another slug than %j, and may be given it", async (one, other) => {
+    const parent = await folder(`${one} and ${other}`);
+    const within = (more: object) => ann.post("/svc_folder", { parent, ...more });
+    expect((await within({ name: one })).status).toBe(201);
+    const made = await within({ name: other });
+    expect(made.status).toBe(201);
+    const { id, slug } = made.body.data[0];
+    await ann.delete(`/svc_folder/${id}`);
+    expect((await within({ name: "Given", slug })).status).toBe(201);
+  });
+
   test("gets its slug from the service also by a rule that does not let it be written", async () => {
     const role = await roleFor(admin, "namer", []);
     const rules = [
