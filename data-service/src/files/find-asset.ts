@@ -25,7 +25,7 @@ export interface Asset {
 
 /**
  * Public files are for everybody; others are for root admins, their uploader, and whoever may read the record.
- * @throws AppError 404; for anonymous callers 401, whether there is such a file or not
+ * @throws AppError 404; for anonymous callers 401, whether there is such a file or not, but for what can't be an id
  */
 export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {
   const catalog = await deps.catalogs.get();
