@@ -220,7 +220,7 @@ export class Contents {
   async #remove(key: string): Promise<void> {
     const { ledger, store } = this.#deps;
     await store.remove(key);
-    for (const variant of await ledger.oldVariants(key, 0)) {
+    for (const variant of await ledger.variantsOf(key)) {
       await ledger.open([variant.key], key, this.#lease());
       await ledger.removeVariant(variant);
       await store.remove(variant.key);

@@ -28,7 +28,8 @@ beforeAll(async () => {
 
 afterAll(() => database?.close());
 
-it("a picture of which nobody knows whether it was noted goes with its file, which was deleted meanwhile", async () => {
+/** A file that is a small picture. */
+async function pictureFile() {
   const bytes = await sharp({ create: { width: 10, height: 6, channels: 3, background: "red" } })
     .png()
     .toBuffer();
@@ -40,13 +41,17 @@ it("a picture of which nobody knows whether it was noted goes with its file, whi
   const files = database.db.collection("files");
   await files.insertOne({ _contentKey: key });
   await contents.settle(key);
+  return { files, key, source: { key, mimetype: "image/png", size: bytes.length } };
+}
+
+it("a picture of which nobody knows whether it was noted goes with its file, which was deleted meanwhile", async () => {
+  const { files, key, source } = await pictureFile();
   const lost = away(new Error("the connection is closed"));
   const addVariant: ContentLedger["addVariant"] = async (variant, at) => {
     await contents.letGo([key], () => files.deleteMany({}));
     await ledger.addVariant(variant, at);
     throw lost;
   };
-  const source = { key, mimetype: "image/png", size: bytes.length };
   const deps = { contents, ledger: { ...ledger, addVariant }, clock, requireSpace: undefined };
   await expect(variantOf(deps, source, WISH)).rejects.toBe(lost);
   // If the file's content comes first, its picture waits for another two.
@@ -57,6 +62,19 @@ it("a picture of which nobody knows whether it was noted goes with its file, whi
   const left = ["_content_pending", "_content_variants", "_content.files", "_content.chunks"];
   const counts = left.map((name) => database.db.collection(name).countDocuments());
   expect(await Promise.all(counts)).toEqual([0, 0, 0, 0]);
+});
+
+it("a new picture takes the place of another one, though all were made by a clock that is ahead", async () => {
+  const { key, source } = await pictureFile();
+  const make = (width: number, at: number) => {
+    const deps = { contents, ledger, clock: { now: () => new Date(at) }, requireSpace: undefined };
+    return variantOf(deps, source, { ...WISH, width });
+  };
+  for (let width = 101; width <= 124; width += 1) await make(width, now.getTime() + width);
+  await make(1, now.getTime());
+  const kept = (await ledger.variantsOf(key)).map(({ name }) => name);
+  const widths = [...Array.from({ length: 23 }, (_, at) => 124 - at), 1];
+  expect(kept).toEqual(widths.map((width) => variantName({ ...WISH, width })));
 });
 
 describe("wishes that differ by what means nothing have one name, and others have not", () => {

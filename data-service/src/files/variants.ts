@@ -100,7 +100,7 @@ async function make(deps: PictureDeps, source: Source, wish: Transform): Promise
   // If the file is deleted before its picture is noted, whoever decides about its content last takes the picture along.
   const first = await contents.letGo([source.key], () => noted(deps, variant));
   await (first ? contents.settle(key) : contents.discard(key));
-  await makeRoom(deps, source.key);
+  await makeRoom(deps, variant);
   return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
 }
 
@@ -115,11 +115,17 @@ async function noted({ contents, ledger, clock }: PictureDeps, variant: Variant)
   }
 }
 
-/** Those beyond the limit are removed. @throws AppError 404 if the file was deleted while its picture was made */
-async function makeRoom({ contents, ledger }: PictureDeps, content: string): Promise<void> {
+/**
+ * Those beyond the limit are removed; never the one just made, which a clock that is behind may have given the oldest time.
+ * @throws AppError 404 if the file was deleted while its picture was made
+ */
+async function makeRoom(
+  { contents, ledger }: PictureDeps,
+  { content, name }: Pick<Variant, "content" | "name">,
+): Promise<void> {
   if (!(await ledger.isNamed(content))) gone();
-  for (const variant of await ledger.oldVariants(content, KEPT))
-    await contents.letGo([variant.key], () => ledger.removeVariant(variant));
+  const others = (await ledger.variantsOf(content)).filter((variant) => variant.name !== name);
+  for (const old of others.slice(KEPT - 1)) await contents.letGo([old.key], () => ledger.removeVariant(old));
 }
 
 function gone(): never {

@@ -126,9 +126,9 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       );
       return result.upsertedCount === 1;
     },
-    /** All but the newest variants of a content. */
-    async oldVariants(content: string, keep: number): Promise<Variant[]> {
-      const found = await variants.find({ content }).sort({ createdAt: -1 }).skip(keep).toArray();
+    /** The newest first. */
+    async variantsOf(content: string): Promise<Variant[]> {
+      const found = await variants.find({ content }).sort({ createdAt: -1 }).toArray();
       return found.map(toVariant);
     },
     async removeVariant({ content, name, key }: Variant): Promise<void> {
