@@ -122,10 +122,19 @@ it("a removed one is gone here as well", async () => {
 });
 
 it("what was asked for longest ago makes room", async () => {
-  const few = withRecent(stored, 2 * SMALL.length);
+  const few = withRecent(stored, 2 * (SMALL.length + 1024));
   const keys = [await store(SMALL), await store(SMALL), await store(SMALL)];
   for (const key of keys) await read(key, whole(SMALL), few);
   const kept = [];
   for (const key of keys.toReversed()) kept.push(!(await read(key, whole(SMALL), few)).isAsked);
   expect(kept).toEqual([true, true, false]);
+});
+
+it("many tiny ones count for what keeping each takes", async () => {
+  const few = withRecent(stored, 10 * 1024);
+  const keys: string[] = [];
+  for (let made = 0; made < 12; made += 1) keys.push(await store(Buffer.from("tiny")));
+  for (const key of keys) await read(key, { start: 0, end: 3 }, few);
+  const kept = keys.filter((key) => few.held?.(key, { start: 0, end: 3 }) !== undefined);
+  expect(kept).toEqual(keys.slice(-9));
 });

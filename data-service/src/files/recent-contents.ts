@@ -1,6 +1,7 @@
 // Keeps small contents that were asked for lately in memory: everybody who opens a page asks for its pictures. A key is
 // written only once, so what was read under it stays true; who may have it is checked before, each time.
 import { Readable } from "node:stream";
+import { ENTRY_BYTES } from "@portico/shared/entry-bytes";
 import { LRUCache } from "lru-cache";
 import type { ByteRange } from "./byte-range.js";
 import type { ContentStore } from "./content-store.js";
@@ -14,7 +15,7 @@ const MOST_UNENDED_BYTES = 8 * 1024 * 1024;
 const LIFE_MS = 5 * 60_000;
 
 /**
- * @param bytes how much is kept in all
+ * @param bytes how much is kept in all, with what keeping takes
  * @param mostUnended how much of what is being read is held meanwhile; what is beyond that is not kept
  */
 export function withRecent(
@@ -25,7 +26,7 @@ export function withRecent(
   /** Contents, or the beginnings of some. */
   const recent = new LRUCache<string, Buffer>({
     maxSize: bytes,
-    sizeCalculation: ({ length }) => length,
+    sizeCalculation: ({ length }) => ENTRY_BYTES + length,
     ttl: LIFE_MS,
   });
   let unended = 0;

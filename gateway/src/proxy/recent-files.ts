@@ -5,6 +5,7 @@
 // (RFC 9111, section 4.3).
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import { ENTRY_BYTES } from "@portico/shared/entry-bytes";
 import { LRUCache } from "lru-cache";
 import type { ApiCall } from "./api-route.js";
 import type { AnswerHead } from "./decide-answer.js";
@@ -12,8 +13,6 @@ import type { AnswerHead } from "./decide-answer.js";
 /** Larger ones are never held as a whole, neither here nor in the data service. */
 const LARGEST_BYTES = 256 * 1024;
 const MOST_BYTES = 32 * 1024 * 1024;
-/** What a kept file takes besides its bytes and address; counted because it adds up with many small ones. */
-const ENTRY_BYTES = 1024;
 /** Room for an id and all parameters of a picture. A longer address has made-up parameters. */
 const LONGEST_ADDRESS = 300;
 /** What unfinished answers may hold together, while clients read slowly. */
