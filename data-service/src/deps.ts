@@ -112,11 +112,11 @@ async function wire({ config, logger, secrets, metrics, store }: Opened): Promis
   };
 }
 
-function freeSpaceOf({ mongodbUrl, diskReserveBytes, ...sizes }: Config): FreeSpaceDeps | undefined {
+function freeSpaceOf({ mongodbUrl, diskReserveBytes, s3, ...sizes }: Config): FreeSpaceDeps | undefined {
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
   const { directory } = address;
   const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
   const free = () => freeBytes(directory);
-  return { free, reserveBytes: diskReserveBytes, largestBodyBytes };
+  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, keepsNoFiles: s3 !== undefined };
 }

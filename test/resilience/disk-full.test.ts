@@ -1,12 +1,15 @@
 // R16: a disk without room. The embedded engine would end the process, so writing is refused before that; reading,
 // signing in and deleting go on. That writing goes on when there is room again is tested in data-service/http/free-space.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sendRaw } from "../gateway/support/raw-http.js";
 import { type Api, asAdmin } from "../support/api.js";
 import { picture, upload, uploaded } from "../support/files.js";
-import { type Stack, startStack } from "../support/stack.js";
+import { MULTIPART } from "../support/multipart.js";
+import { startS3 } from "../support/s3-server.js";
+import { type Stack, startAnother, startStack } from "../support/stack.js";
 
 const PETABYTE = 2 ** 50;
 
@@ -61,3 +64,24 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     expect((await admin.delete(`/notes/${noteId}`)).status).toBe(200);
   });
 });
+
+it("a file that does not fit on the disk is refused, but not where files go to a bucket", async () => {
+  const [directory, s3] = [await mkdtemp(join(tmpdir(), "portico-full-")), await startS3()];
+  const { bavail, bsize } = await statfs(directory);
+  const [free, largest] = [bavail * bsize, 2 ** 40];
+  const length = Math.min(free, largest);
+  const head = `POST /svc_file HTTP/1.1\r\nHost: x\r\nContent-Type: ${MULTIPART}\r\nContent-Length: ${length}\r\n\r\n`;
+  const limits = { UPLOAD_MAX_BYTES: String(largest), DISK_RESERVE_BYTES: String(Math.floor(free * 0.9)) };
+  const where = { appUrl: "http://localhost", dataDir: directory };
+  const mongodbUrl = `mongodb_embedded://${directory}/mongodb`;
+  const statuses: (string | undefined)[] = [];
+  for (const bucket of [{}, s3.env]) {
+    const service = await startAnother({ ...where, mongodbUrl }, { ...limits, ...bucket });
+    statuses.push((await sendRaw(service.url, head)).split(" ")[1]);
+    await service.stop();
+  }
+  await s3.stop();
+  await rm(directory, { recursive: true, force: true });
+  // Nobody is signed in: who is let through to the route is asked for that.
+  expect(statuses).toEqual(["503", "401"]);
+}, 120_000);

@@ -5,7 +5,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { callerOf } from "../http/authenticate.js";
 import { loggingFor } from "../http/logging-for.js";
-import { searchOf } from "../http/request-parts.js";
+import { isMultipart, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
 import { readCall, readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import type { Follow } from "../records/delete/delete-effects.js";
@@ -21,8 +21,6 @@ import { type Exchange, replace, upload } from "./upload.js";
 
 /** All of them are held at once. */
 const MOST_IN_TREE = 20_000;
-
-const MULTIPART = /^multipart\/form-data\s*(?:;|$)/i;
 
 /** Mount it before the routes of every table: bodies here are not JSON. */
 export function fileRoutes(deps: FileDeps): Router {
@@ -74,10 +72,6 @@ const passOn: RequestHandler = (_request, _response, next) => next();
 /** A QUERY that was sent as POST (see http/method-override) is not for us. */
 const unlessOverridden: RequestHandler = (request, _response, next) =>
   request.method === "POST" ? next() : next("route");
-
-function isMultipart(request: Request): boolean {
-  return MULTIPART.test(request.headers["content-type"] ?? "");
-}
 
 function exchangeOf(request: Request, response: Response): Exchange {
   const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);

@@ -9,17 +9,22 @@ import { requireFreeSpace } from "./free-space.js";
 
 afterEach(() => void jest.restoreAllMocks());
 
+/** An app behind the look at a disk with so many free bytes. */
+function clientOf(disk: { readonly free: number }, keepsNoFiles = false) {
+  const app = express();
+  app.use(requestContext((path) => path));
+  const deps = { free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles };
+  app.use(requireFreeSpace(deps));
+  app.all("/", (_request, response) => void response.status(200).end());
+  app.use(errorHandler(makeLogger("test", "silent")));
+  return supertest(app);
+}
+
 describe("the look at the disk", () => {
   it("counts what a body announces as gone, and lets writes through again as soon as there is room", async () => {
     const disk = { free: 1_000, now: 0 };
     jest.spyOn(performance, "now").mockImplementation(() => disk.now);
-    const logger = makeLogger("test", "silent");
-    const app = express();
-    app.use(requestContext((path) => path));
-    app.use(requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500 }));
-    app.all("/", (_request, response) => void response.status(200).end());
-    app.use(errorHandler(logger));
-    const client = supertest(app);
+    const client = clientOf(disk);
 
     await client.post("/").send("x".repeat(50)).expect(200);
     await client.post("/").send("x".repeat(200)).expect(503);
@@ -31,6 +36,20 @@ describe("the look at the disk", () => {
     await client.delete("/").expect(200);
     Object.assign(disk, { free: 1_000, now: 4_000 });
     await client.patch("/").send("x").expect(200);
+  });
+
+  it.each([
+    ["a file that goes to a bucket", true, "multipart/form-data; boundary=x", 200],
+    ["a file that goes to the disk", false, "multipart/form-data; boundary=x", 503],
+    ["what is no file, beside a bucket", true, "application/json", 503],
+  ])("of %s", async (_what, keepsNoFiles, type, status) => {
+    const client = clientOf({ free: 1_000 }, keepsNoFiles);
+    await client.post("/").set("Content-Type", type).send("x".repeat(200)).expect(status);
+  });
+
+  it("keeps the reserve for all that is written beside a bucket", async () => {
+    const client = clientOf({ free: 899 }, true);
+    await client.post("/").set("Content-Type", "multipart/form-data; boundary=x").send("x").expect(503);
   });
 
   it("lets work that goes on without a request take its next batch only while there is as much as is to be kept", async () => {

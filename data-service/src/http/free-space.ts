@@ -1,10 +1,13 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler } from "express";
 import { type Disk, nearlyFull } from "../space-check.js";
+import { isMultipart } from "./request-parts.js";
 
 export interface FreeSpaceDeps extends Disk {
   /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
   readonly largestBodyBytes: number;
+  /** Files go to a bucket, so that bodies with one need no space: the little text beside it is in the reserve. */
+  readonly keepsNoFiles: boolean;
 }
 
 /** How long one look at the disk counts. */
@@ -13,7 +16,7 @@ const FRESH_MS = 1_000;
 const REFUSED = ["POST", "PUT", "PATCH"];
 
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */
-export function requireFreeSpace({ free, reserveBytes, largestBodyBytes }: FreeSpaceDeps): RequestHandler {
+export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let bytes = Number.POSITIVE_INFINITY;
   return async (request, _response, next) => {
@@ -22,11 +25,15 @@ export function requireFreeSpace({ free, reserveBytes, largestBodyBytes }: FreeS
     const now = performance.now();
     if (now - lookedAt >= FRESH_MS) {
       lookedAt = now;
-      bytes = await free();
+      bytes = await deps.free();
     }
-    const announced = Number(request.headers["content-length"] ?? 0);
-    const needed = announced > largestBodyBytes ? 0 : announced;
-    if (bytes - needed >= reserveBytes) return next();
+    if (bytes - neededFor(request, deps) >= deps.reserveBytes) return next();
     throw nearlyFull();
   };
+}
+
+function neededFor(request: Request, { largestBodyBytes, keepsNoFiles }: FreeSpaceDeps): number {
+  if (keepsNoFiles && isMultipart(request)) return 0;
+  const announced = Number(request.headers["content-length"] ?? 0);
+  return announced > largestBodyBytes ? 0 : announced;
 }

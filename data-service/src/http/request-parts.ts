@@ -10,6 +10,13 @@ export function searchOf(request: Request): string {
   return at < 0 ? "" : request.originalUrl.slice(at + 1);
 }
 
+const MULTIPART = /^multipart\/form-data\s*(?:;|$)/i;
+
+/** Is the body a form, which may bring a file? */
+export function isMultipart({ headers }: Request): boolean {
+  return MULTIPART.test(headers["content-type"] ?? "");
+}
+
 /** The body; null where there is none, which the check of the body refuses as no object. */
 export function bodyOrNull(request: Request): Json {
   return bodyOf(request) ?? null;
