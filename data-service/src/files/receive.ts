@@ -136,7 +136,8 @@ function partProblem(name: string, value: unknown): string | undefined {
   if (name === "file") return 'must be a file, with filename="…" in its head';
   if (!TEXT_PARTS.some((known) => known === name))
     return `unknown part; send file, and if you want ${TEXT_PARTS.join(", ")}`;
-  if (typeof value !== "string") return "must be sent once";
+  if (Array.isArray(value)) return "must be sent once";
+  if (typeof value !== "string") return "must be text in UTF-8";
   if (name === "isPublic" && value !== "true" && value !== "false") return 'must be "true" or "false"';
   return undefined;
 }

@@ -5,7 +5,7 @@ import { MongoClient } from "mongodb";
 import { sendRaw } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
-import { filePart, MULTIPART, multipartBody, sendBody } from "../../support/multipart.js";
+import { filePart, MULTIPART, multipartBody, sendBody, textPart } from "../../support/multipart.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
@@ -146,6 +146,17 @@ describe("what an upload refuses", () => {
     const answer = await ann.send("POST", "/svc_file", { body });
     expect([answer.status, answer.body.message]).toEqual([400, message]);
     expect(await keptIn(database)).toEqual(before);
+  });
+
+  test("text in a charset that is unknown: 400 that says so", async () => {
+    const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", ANN);
+    const headers = { Authorization: `Bearer ${body.accessToken}`, "Content-Type": MULTIPART };
+    const { head, content } = textPart("title", "t");
+    const title = { head: [...head, "Content-Type: text/plain; charset=foo"], content };
+    const form = multipartBody([filePart("file", "a", "text/plain", "x"), title]);
+    const answer = await sendBody("POST", `${stack.appUrl}/api/svc_file`, headers, form);
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body.toString()).message).toEqual(["title: must be text in UTF-8"]);
   });
 
   test("a text part beyond 64 KiB: 413", async () => {
