@@ -335,6 +335,22 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
   });
 
+  test("a rule that sets the name sets it for new content too, as one does for an upload", async () => {
+    const [role] = (await admin.post("/svc_role", { name: "nameless" })).body.data;
+    const rule = (action: string, filename: string) =>
+      admin.post("/svc_permission", { role: role.id, table: "svc_file", action, presets: { filename } });
+    await rule("create", "upload.bin");
+    await rule("update", "a/replaced.bin");
+    await admin.post("/svc_permission", { role: role.id, table: "svc_file", action: "read" });
+    const nameless = { email: "nameless@example.com", password: "correct horse battery" };
+    await admin.post("/svc_user", { ...nameless, role: role.id });
+    const api = await signIn(`${stack.appUrl}/api`, nameless);
+    const { id, filename } = await uploaded(api, "x", "Secret name.txt");
+    expect(filename).toBe("upload.bin");
+    const replaced = await api.send("PATCH", `/svc_file/${id}`, { body: fileForm("new", "Secret.txt") });
+    expect(replaced.body.data).toMatchObject([{ filename: "replaced.bin", filesize: 3 }]);
+  });
+
   describe("by a rule for small files of one's own, beside a rule for all titles", () => {
     const carl = { email: "carl@example.com", password: "correct horse battery" };
     const rule = { table: "svc_file", action: "update" };

@@ -214,7 +214,7 @@ function alternativeFor(context: BodyContext, body: Json, { grant, preset, view 
   const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
-  const plan = stamped(planWrite(linked), table, stamp?.values ?? {});
+  const plan = stamped(planWrite(linked), table, stamp?.values ?? {}, preset);
   return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };
 }
 

@@ -22,7 +22,7 @@ export interface OwnFields {
   readonly columns: ReadonlyMap<string, Column>;
 }
 
-/** What the service itself writes with a record, whatever its body says. */
+/** What the service itself writes with a record, whatever its body says; a rule's presets come before it. */
 export interface Stamp {
   /** By the name of a member, or in a field of its own. */
   readonly values: StampValues;
@@ -35,12 +35,19 @@ export interface Stamp {
 
 export type StampValues = Readonly<Record<string, Stored | null>>;
 
-/** The plan with the service's own values, which no body can set. */
-export function stamped(plan: WritePlan, table: Table, values: StampValues): WritePlan {
-  const entries = Object.entries(values).map(([name, value]) => ({
-    field: fieldNamed(table, name) ?? name,
-    value,
-  }));
+/**
+ * The plan with the service's own values, which no body can set.
+ * @param preset names of members that a rule sets, whatever the service would write there
+ */
+export function stamped(
+  plan: WritePlan,
+  table: Table,
+  values: StampValues,
+  preset: ReadonlySet<string>,
+): WritePlan {
+  const entries = Object.entries(values)
+    .filter(([name]) => !preset.has(name))
+    .map(([name, value]) => ({ field: fieldNamed(table, name) ?? name, value }));
   const set = new Map(plan.own.set);
   for (const { field, value } of entries) if (value !== null) set.set(field, value);
   const gone = entries.flatMap(({ field, value }) => (value === null ? [field] : []));
