@@ -289,3 +289,79 @@ describe("a list where a single value belongs", () => {
     expect(changes().map(({ data: { id } }) => id)).toEqual([1]);
   });
 });
+
+describe("a clone of an id, as JavaScript makes it, and a pattern where a link belongs", () => {
+  const CLONE = "a clone";
+  const PATTERN = /n|b/;
+  /** The driver writes no such object, but programs with other versions of it have. */
+  const clone = {
+    $arrayToObject: {
+      $literal: [
+        ["_bsontype", "ObjectId"],
+        ["id", "x"],
+      ],
+    },
+  };
+
+  beforeAll(async () => {
+    await leave("owners", [{ _id: "ann" }]);
+    await adopt({ name: "owners", idType: "string", columns: [{ name: "name", type: "string" }] });
+    await leave("pets", [{ _id: "a" }]);
+    await adopt({
+      name: "pets",
+      idType: "string",
+      history: true,
+      columns: [
+        { name: "t", type: "string" },
+        { name: "note", type: "json" },
+      ],
+      relations: [
+        { name: "parent", type: "many-to-one", table: "owners", inverse: "children" },
+        { name: "friends", type: "many-to-many", table: "owners", inverse: "friendly" },
+      ],
+    });
+    await leave(
+      "owners",
+      ["ann", "bob", "cy"].map((name) => ({ _id: name, name })),
+    );
+    await leave("pets", [
+      { _id: CLONE, t: "a" },
+      { _id: "a pattern", t: "a", parentId: PATTERN, friendsIds: [PATTERN] },
+      { _id: "fits", t: "b", parentId: "bob", friendsIds: ["bob"] },
+    ]);
+    const cloned = { parentId: clone, friendsIds: [clone], note: clone };
+    await collection("pets").updateOne({ t: "a", parentId: null }, [{ $set: cloned }]);
+  });
+
+  it("is shown as it is", async () => {
+    const shown = { _bsontype: "ObjectId", id: "x" };
+    const [first] = await data("/pets", { fields: "note,parent,friends", sort: "id" });
+    expect(first).toEqual({ note: shown, parent: { id: shown }, friends: [] });
+    expect(await idsOf("/pets")).toEqual([CLONE, "a pattern", "fits"]);
+  });
+
+  it("leads nowhere, in neither direction", async () => {
+    const none = { parent: null, friends: [] };
+    const bob = { id: "bob", name: "bob" };
+    expect(await data("/pets", { fields: "parent.name,friends.name", sort: "id" })).toEqual([
+      none,
+      none,
+      { parent: bob, friends: [bob] },
+    ]);
+    for (const from of ["children", "friendly"]) {
+      const filter = { [from]: { t: "a" } };
+      expect([from, await idsOf("/owners", { filter })]).toEqual([from, []]);
+      expect([from, await idsOf("/owners", { filter: { _not: filter } })]).toEqual([
+        from,
+        ["ann", "bob", "cy"],
+      ]);
+    }
+  });
+
+  it("keeps no record from being changed, and its history from being told", async () => {
+    const { status } = await admin.patch(`/pets/${encodeURIComponent(CLONE)}`, { t: "c" });
+    expect(status).toBe(200);
+    const history = await data(`/pets/${encodeURIComponent(CLONE)}/history`);
+    expect(history.map(({ changes }) => changes)).toEqual([{ t: { from: "a", to: "c" } }]);
+  });
+});

@@ -3,13 +3,23 @@ import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
 import { plainDecimal } from "./decimal.js";
 
+/** What every copy of the library marks its values with. */
+const MARK = Symbol.for("@@mdb.bson.version");
+
 /**
- * The type that a BSON value says it has. `instanceof` would not recognise the driver's values, which come from its own copy
- * of the library.
+ * The type of a BSON value. `instanceof` would not recognise the driver's values, which come from its own copy of the library;
+ * a stored object may have a `_bsontype` of its own, where a program has saved a clone of such a value.
  */
 export function bsonTypeOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || !("_bsontype" in value)) return undefined;
+  if (typeof value !== "object" || value === null || !("_bsontype" in value && MARK in value))
+    return undefined;
   return String(value._bsontype);
+}
+
+/** False where an object says it is a BSON value and is none, or has one inside that does: the driver does not send such a thing. */
+export function isStorable(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || MARK in value) return true;
+  return !("_bsontype" in value) && Object.values(value).every(isStorable);
 }
 
 /** True for BSON bytes, whoever made them. */

@@ -9,7 +9,7 @@
 //   {"$date":"…"}, {"year":2024}           everything else, as Extended JSON
 import { type Json, nestsDeeperThan } from "@portico/shared/json";
 import { EJSON, Long, ObjectId, UUID } from "bson";
-import { bsonTypeOf, uuidText } from "./bson-json.js";
+import { bsonTypeOf, isStorable, plainJson, uuidText } from "./bson-json.js";
 import type { Stored } from "./column-types.js";
 
 const OBJECT_ID = /^[0-9a-f]{24}$/;
@@ -40,6 +40,7 @@ export function mixedIdText(stored: unknown): Json {
   if (typeof stored === "number" && Number.isFinite(stored)) return String(stored);
   const uuid = uuidText(stored);
   if (uuid !== undefined) return uuid;
+  if (!isStorable(stored)) return plainJson(stored);
   const extended = EJSON.stringify({ id: stored }, { relaxed: true });
   // A lone true or false is no object; it is listed, and nobody can ask for it.
   return extended.slice('{"id":'.length, -1);
@@ -82,15 +83,15 @@ function readJson(text: string): Json | undefined {
   }
 }
 
-/** A value that means only itself wherever it stands in a condition: no operators, no patterns. */
-function isPlain(value: unknown): boolean {
+/** True for a value that can stand in a condition, and means only itself there: no operators, no patterns. */
+export function isPlain(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   if (value instanceof Date) return !Number.isNaN(value.getTime());
   if (Array.isArray(value)) return value.every(isPlain);
   const type = bsonTypeOf(value);
   if (type !== undefined) return PLAIN_KINDS.includes(type);
-  if (value instanceof RegExp) return false;
+  if (value instanceof RegExp || !isStorable(value)) return false;
   return Object.entries(value).every(
     ([key, inner]) => !key.startsWith("$") && key.isWellFormed() && isPlain(inner),
   );

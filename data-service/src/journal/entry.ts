@@ -1,5 +1,6 @@
 // What the journal says about one change of one record, and how much of the record it keeps. Pure.
 import { Binary, calculateObjectSize, ObjectId } from "bson";
+import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import { isBinary, type Stored } from "../catalog/column-types.js";
 import { OWN_FIELDS } from "../catalog/own-fields.js";
@@ -90,13 +91,18 @@ export function imageOf(table: Table, document: StoredRecord): Document {
   for (const { field, encrypted, secret } of table.columns.values()) {
     const value = document[field];
     if (value === undefined || value === null) continue;
-    image[field] = encrypted || secret ? KEPT_SECRET : asStored(value);
+    image[field] = encrypted || secret ? KEPT_SECRET : storable(value);
   }
   for (const { link } of table.relations.values()) {
     const value = link.on === "self" ? document[link.field] : undefined;
-    if (value !== undefined && value !== null) image[link.field] = asStored(value);
+    if (value !== undefined && value !== null) image[link.field] = storable(value);
   }
   return image;
+}
+
+/** What another program has stored, and this one can't, is kept as its JSON. */
+function storable(value: unknown): Stored {
+  return isStorable(value) ? asStored(value) : JSON.stringify(plainJson(value));
 }
 
 /**

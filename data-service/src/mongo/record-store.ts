@@ -10,6 +10,7 @@ import type {
   RunCommandCursor,
   UpdateFilter,
 } from "mongodb";
+import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { MOVES_FIELD, VERSION_FIELD } from "../catalog/own-fields.js";
@@ -511,9 +512,14 @@ async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
   }
 }
 
+/** In bytes, about that where another program has stored what this one can't. */
+function sizeOf(document: StoredRecord): number {
+  return isStorable(document) ? calculateObjectSize(document) : JSON.stringify(plainJson(document)).length;
+}
+
 /** How many documents of this kind to ask for at once. */
 function batchSizeFor(documents: readonly StoredRecord[]): number {
-  const largest = Math.max(1, ...documents.slice(-WEIGHED).map((each) => calculateObjectSize(each)));
+  const largest = Math.max(1, ...documents.slice(-WEIGHED).map(sizeOf));
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
 }
 

@@ -2,6 +2,7 @@
 // say beside it where to look.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { isPlain } from "../../catalog/mixed-id.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import { isFoundByIndex } from "../../query/advice/suggest.js";
@@ -142,7 +143,8 @@ function repeats(keys: readonly Stored[]): boolean {
   return new Set(keys.map(String)).size * CROWD <= keys.length;
 }
 
-/** A list that another program has written where one key should be leads nowhere. */
+/** What another program has written where one key should be leads nowhere: a list, and what is a condition or no value of BSON. */
 export function keysIn(key: unknown): Stored[] {
-  return key === null || key === undefined || Array.isArray(key) ? [] : [asStored(key)];
+  const leadsNowhere = key === null || key === undefined || Array.isArray(key) || !isPlain(key);
+  return leadsNowhere ? [] : [asStored(key)];
 }
