@@ -1,6 +1,6 @@
 // Connecting: what is promised for every write, what an address may change, what is said when nothing answers.
 import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { connectStore, isTooOld, promises } from "./connect.js";
 
@@ -28,6 +28,33 @@ describe("connectStore", () => {
     await store.close();
   });
 
+  it("reads texts that are not valid UTF-8, as other programs have stored them, with a sign for what is not", async () => {
+    const store = await connectStore(URL);
+    const texts = store.db.collection("connect_text");
+    await texts.insertOne({ text: "caf?" });
+    const [address] = store.client.options.hosts;
+    // The embedded engine stores no such text.
+    const door = createServer((socket) => {
+      const { socketPath, host = "", port = 0 } = address ?? {};
+      const inside = socketPath === undefined ? connect(port, host) : connect(socketPath);
+      socket.on("data", (bytes) => inside.write(bytes));
+      inside.on("data", (bytes) => socket.write(withLatin1(bytes)));
+      socket.on("error", () => inside.destroy()).on("close", () => inside.destroy());
+      inside.on("error", () => socket.destroy());
+    }).listen(0, "127.0.0.1");
+    await once(door, "listening");
+    const bound = door.address();
+    const port = typeof bound === "object" ? bound?.port : undefined;
+    const reader = await connectStore(
+      `mongodb://127.0.0.1:${port}/${store.db.databaseName}?directConnection=true`,
+    );
+    expect(await reader.db.collection("connect_text").findOne()).toMatchObject({ text: "caf\ufffd" });
+    await reader.close();
+    door.close();
+    await texts.drop();
+    await store.close();
+  });
+
   it.each([
     [
       "mongodb://u:secret@127.0.0.1:1/x?serverSelectionTimeoutMS=300",
@@ -43,6 +70,13 @@ describe("connectStore", () => {
     expect(error).not.toMatchObject({ message: expect.stringContaining("secret") });
   });
 });
+
+/** A message in which an é of Latin 1 stands in the place of the question mark. */
+function withLatin1(message: Buffer): Buffer {
+  const at = message.indexOf("caf?");
+  if (at >= 0) message[at + 3] = 0xe9;
+  return message;
+}
 
 describe("what is said where another program listens", () => {
   it.each<[string, (socket: Socket) => unknown, RegExp]>([

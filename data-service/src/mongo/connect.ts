@@ -34,6 +34,8 @@ const DEFAULTS = {
   maxIdleTimeMS: 300_000,
   // Less than a client waits; without it, a request would wait forever for a free connection.
   waitQueueTimeoutMS: 2_000,
+  // A server stores texts of other programs as they come: one that is no UTF-8 must not keep all others from being read.
+  enableUtf8Validation: false,
 } as const satisfies MongoClientOptions;
 
 const AUTHENTICATION_FAILED = [18, 8000];
