@@ -143,3 +143,16 @@ it("a list breaks off at its end when a number of related records that it shows 
   });
   await expect(list).rejects.toThrow("aborted");
 });
+
+it.each([
+  ["of a page", "limit=150"],
+  ["of all", "limit=0"],
+])("a file %s breaks off when its caller may not read it any more before its end", async (what, query) => {
+  const role = `exporter-${what.replaceAll(" ", "-")}`;
+  const headers = await userWith(role, [{}]);
+  // Nothing is read before, and no gateway is between: so that little of a page is on its way.
+  reader = await readSlowly(`${stack.dataUrl}/posts?format=ndjson&${query}`, headers);
+  const { body } = await admin.get("/svc_permission", { filter: { role: { name: role } } });
+  for (const { id } of body.data) expect((await admin.delete(`/svc_permission/${id}`)).status).toBe(200);
+  await expect(reader.readRest()).rejects.toThrow("aborted");
+});

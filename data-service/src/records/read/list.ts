@@ -54,26 +54,30 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
+  const lasting: Lasting = (source) =>
+    caller === undefined ? source : whileAllowed(deps, caller, began, source);
   const [listed, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop }, (source) =>
-      caller === undefined ? source : whileAllowed(deps, caller, began, source),
-    ),
+    runList(deps, plan, started, { effort, stop }, lasting),
     runMeta(deps, plan.query, effort),
   ]);
   if (format === undefined) return { ...listed, meta };
-  return { ...listed, meta, file: { format, node: query.root } };
+  // A page is all read by now, but a file of it must not look complete to who may not read it any more.
+  const records = listed.bytesHeld === undefined ? listed.records : lasting(listed.records);
+  return { ...listed, records, meta, file: { format, node: query.root } };
 }
+
+/** Breaks off an answer that takes long when it may not be given any more. */
+type Lasting = <Some>(source: AsyncIterable<Some>) => AsyncIterable<Some>;
 
 /**
  * @param started when the list was asked for, in epoch milliseconds
- * @param lasting breaks off an answer that takes long when it may not be given any more
  */
 async function runList(
   deps: RecordDeps,
   plan: Plan,
   started: number,
   { effort, stop }: { readonly effort: Effort; readonly stop: Stop },
-  lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
+  lasting: Lasting,
 ): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
   const { query, rules } = plan;
   const { root } = query;
