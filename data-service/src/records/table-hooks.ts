@@ -21,6 +21,8 @@ export interface TableHooks {
   tolerated(id: Stored, body: Json): Promise<JsonObject>;
   /** What is to be written for a checked body, with marks of the service's own. */
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
+  /** The fields of those marks that say something of the value in a field: wherever it stays, they stay. */
+  marksOf(table: Table, field: string): readonly string[];
   /** @throws AppError 400 with every problem of the new records */
   beforeCreate(catalog: Catalog, bodies: readonly Json[]): void;
   /** @throws AppError 400 with every problem that the record would have */
@@ -58,6 +60,7 @@ export const NO_HOOKS: TableHooks = {
   prepare: (body) => body,
   tolerated: async () => ({}),
   plan: (_table, plan) => plan,
+  marksOf: () => [],
   beforeCreate: () => undefined,
   beforeUpdate: async () => undefined,
   withoutKnown: async (_table, _id, plan) => plan,

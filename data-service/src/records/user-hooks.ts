@@ -71,6 +71,7 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       const set = new Map<string, Stored>([...plan.own.set, [UNPROVEN, true]]);
       return { ...plan, own: { ...plan.own, set } };
     },
+    marksOf: (table, field) => (field === requireField(table, "email") ? [UNPROVEN] : []),
     /**
      * Leaves out an address that is the user's already: forms send it along with everything else, so it neither has to be
      * proved once more nor is it proved by that. Whoever sets another one at this moment has the last word.

@@ -1,11 +1,11 @@
 // Gives a record back what it held before a change that is taken back: starting from what it is now, and as far as others
 // have not taken that meanwhile.
-import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
-import { indexesOf } from "../../catalog/indexes.js";
+import { gramField } from "../../catalog/grams.js";
 import { asStored } from "../../query/as-read.js";
 import { allOf } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
+import { Taken } from "../../store-refusals.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { isBound, takesAlong } from "../delete/delete-effects.js";
 import { endMissing, isLinkable } from "../delete/missing-links.js";
@@ -82,25 +82,14 @@ async function changeBackAsItIs(
       );
     return written !== undefined && linkedBy(catalog, now, staying);
   };
+  const give = (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> =>
+    write(change, staying).catch((error: unknown) => {
+      const left = error instanceof Taken ? withoutTaken(deps, table, change, error) : undefined;
+      if (left === undefined) throw error;
+      return give(left.change, [...staying, ...left.staying]);
+    });
   const lost = [...(await lostLinks(deps, catalog, table, former, now)), ...sharedLinks(table, former, now)];
-  const left = withoutLinks(former, lost);
-  const links = singleLinks(table).filter(
-    ({ link: { field } }) => field in left.set && isUnique(table, field),
-  );
-  const free = withoutUnique(table, left, links);
-  const staying = links.filter(({ required }) => required);
-  // What others have taken by now stays theirs: first the values are left out, then the links as well.
-  return write(left, lost)
-    .catch(ifTaken(() => write(free, lost)))
-    .catch(ifTaken(() => write(lettingGo(withoutLinks(free, staying), links), [...lost, ...staying])));
-}
-
-/** Acts otherwise where others have what must be unique. */
-function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promise<Result> {
-  return (error) => {
-    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
-    return act();
-  };
+  return give(withoutLinks(former, lost), lost);
 }
 
 /** Bound links whose former records don't exist any more: the present link is better than none. */
@@ -134,21 +123,52 @@ function sharedLinks(table: Table, { unset, moves }: FieldChange, now: StoredRec
 }
 
 /** The change without some links: these stay as they are, and nobody takes them back any more. */
-function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly Relation[]): FieldChange {
+function withoutLinks(change: FieldChange, relations: readonly Relation[]): FieldChange {
   const names = relations.map(({ link: { field } }) => movedField(field));
   const fields = [...names, ...relations.map(({ link: { field } }) => field)];
+  const left = withoutFields(change, fields);
+  return { ...left, unset: [...left.unset, ...names] };
+}
+
+/** These stay as they are. */
+function withoutFields({ set, unset, ...rest }: FieldChange, fields: readonly string[]): FieldChange {
   return {
     ...rest,
     set: Object.fromEntries(Object.entries(set).filter(([field]) => !fields.includes(field))),
-    unset: [...unset.filter((field) => !fields.includes(field)), ...names],
+    unset: unset.filter((field) => !fields.includes(field)),
   };
 }
 
-/** The change without what must be unique, except links. */
-function withoutUnique(table: Table, { set, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
-  const isLink = (field: string) => links.some(({ link }) => link.field === field);
-  const free = Object.entries(set).filter(([field]) => isLink(field) || !isUnique(table, field));
-  return { ...rest, set: Object.fromEntries(free) };
+/** What is left of a change. */
+interface Left {
+  readonly change: FieldChange;
+  /** Links that stay where they are. */
+  readonly staying: readonly Relation[];
+}
+
+/**
+ * The change without what others have taken: of all that is unique together first the values, then the links as well.
+ * @returns undefined where none of that is in it
+ */
+function withoutTaken(
+  { hooksOf }: Pick<RecordDeps, "hooksOf">,
+  table: Table,
+  change: FieldChange,
+  { members }: Taken,
+): Left | undefined {
+  const { set, unset } = change;
+  const columns = members.flatMap((member) => ("link" in member ? [] : [member.field]));
+  const values = columns.filter((field) => field in set || unset.includes(field));
+  if (values.length > 0) {
+    const hooks = hooksOf(table);
+    const beside = values.flatMap((field) => [gramField({ field }), ...hooks.marksOf(table, field)]);
+    // The record says when it was last written: that is when it got what it keeps.
+    return { change: withoutFields(change, [...values, ...beside, table.updatedAt.field]), staying: [] };
+  }
+  const links = members.filter((member) => "link" in member).filter(({ link }) => link.field in set);
+  if (links.length === 0) return undefined;
+  const staying = links.filter(({ required }) => required);
+  return { change: lettingGo(withoutLinks(change, staying), links), staying };
 }
 
 /** Optional links are let go of: what they lead to may have to go. */
@@ -175,9 +195,4 @@ function boundLinksSet(table: Table, { set, unset }: ChangedStep): Relation[] {
 /** The relations whose links lie in the table's own records, one link in each. */
 function singleLinks({ relations }: Table): Relation[] {
   return [...relations.values()].filter(({ link }) => link.on === "self" && !link.list);
-}
-
-/** Is the field part of anything unique? */
-function isUnique(table: Table, field: string): boolean {
-  return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
 }
