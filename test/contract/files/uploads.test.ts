@@ -351,6 +351,21 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     expect(replaced.body.data).toMatchObject([{ filename: "replaced.bin", filesize: 3 }]);
   });
 
+  test("writes what a rule presets, also where nothing but the content is sent", async () => {
+    const { id } = await uploaded(ann, "former", "a.txt");
+    const [role] = (await admin.post("/svc_role", { name: "revisers" })).body.data;
+    const presets = { description: "revised" };
+    await admin.post("/svc_permission", [
+      { role: role.id, table: "svc_file", action: "read" },
+      { role: role.id, table: "svc_file", action: "update", fields: "filename", presets },
+    ]);
+    const reviser = { email: "reviser@example.com", password: "correct horse battery" };
+    await admin.post("/svc_user", { ...reviser, role: role.id });
+    const api = await signIn(`${stack.appUrl}/api`, reviser);
+    const { status, body } = await api.send("PATCH", `/svc_file/${id}`, { body: fileForm("new", "n.txt") });
+    expect([status, body.data[0]]).toMatchObject([200, { filename: "n.txt", description: "revised" }]);
+  });
+
   describe("by a rule for small files of one's own, beside a rule for all titles", () => {
     const carl = { email: "carl@example.com", password: "correct horse battery" };
     const rule = { table: "svc_file", action: "update" };

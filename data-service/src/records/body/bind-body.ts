@@ -152,8 +152,7 @@ function letsAllBe(table: Table, body: Json, { view }: Way): boolean {
     isObject(body) &&
     Object.keys(body).every((name) => {
       const member = memberNamed(table, name);
-      const isIgnored = member !== undefined && isGenerated(member);
-      return isIgnored || (member !== undefined && view.mayWrite(member));
+      return member !== undefined && (isGenerated(member) || view.mayWrite(member));
     })
   );
 }
@@ -208,14 +207,24 @@ function linkText(json: Json | undefined): string {
 
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
   const { hooks, table, catalog, shape, mode, stamp } = context;
+  const isWrite = mode === "create" || stamp !== undefined || setsAny(table, body);
   // A copy of a body with very many names costs more than all that is asked of it.
-  const filled = preset.size > 0 && isObject(body) ? { ...body, ...grant.presets } : body;
+  const filled = preset.size > 0 && isWrite && isObject(body) ? { ...body, ...grant.presets } : body;
   const prepared = hooks.prepare(filled, mode);
   const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp?.values ?? {}, preset);
   return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };
+}
+
+/** Does a body name anything that it may set? A change of nothing stays one, whatever a rule presets. */
+function setsAny(table: Table, body: Json): boolean {
+  const isIgnored = (name: string): boolean => {
+    const member = memberNamed(table, name);
+    return member !== undefined && isGenerated(member);
+  };
+  return isObject(body) && !Object.keys(body).every(isIgnored);
 }
 
 /** What the service makes up for a body, such as a slug, needs no rule. */
