@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { make } from "../records/make.js";
+import { make, makeTable } from "../records/make.js";
 
 const CLERK = { email: "clerk@example.com", password: "the clerk's password" };
 
@@ -61,12 +61,25 @@ describe("the address of a user, for whom others may write it", () => {
     expect(await stored()).toHaveProperty("emailUnproven");
   });
 
-  it("stays where an earlier version took what is none, until it is replaced", async () => {
-    const users = client.db().collection("svc_user");
+  /** A user with an address that none may have any more. */
+  async function withOldAddress(email: string): Promise<string> {
     const at = new Date();
-    const old = { email: "<b>@z.example", isActive: true, isRootAdmin: false, createdAt: at, updatedAt: at };
-    const { insertedId } = await users.insertOne(old);
-    const path = `/svc_user/${insertedId}`;
+    const old = { email, isActive: true, isRootAdmin: false, createdAt: at, updatedAt: at };
+    const { insertedId } = await client.db().collection("svc_user").insertOne(old);
+    return `/svc_user/${insertedId}`;
+  }
+
+  it("stays where an earlier version took what is none, also beside a new record", async () => {
+    const user = { name: "user", type: "many-to-one", table: "svc_user", inverse: "badges" };
+    await makeTable(root, { name: "badges", columns: [{ name: "text", type: "string" }], relations: [user] });
+    const email = "<i>@z.example";
+    const path = await withOldAddress(email);
+    const { status, body } = await root.patch(path, { email, badges: [{ text: "new" }] });
+    expect([status, body.data?.[0]?.email]).toEqual([200, email]);
+  });
+
+  it("stays where an earlier version took what is none, until it is replaced", async () => {
+    const path = await withOldAddress("<b>@z.example");
     for (const api of [root, clerk]) {
       const { status, body } = await api.patch(path, { name: "Bold", email: "<B>@z.example" });
       expect([status, body.data?.[0]?.name]).toEqual([200, "Bold"]);

@@ -72,14 +72,16 @@ export async function update(given: RecordDeps, request: UpdateRequest): Promise
 
 /** Changes a record with all that its body brings along. */
 async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<Versioned> {
-  const { body, parameters, expected, stillMatching } = request;
+  const { body, parameters, stamp, expected, stillMatching } = request;
   const nested = await nestedWriteOf(deps, rights, request);
   if (nested === undefined || !isObject(body)) return updateOne(deps, rights, request);
   const { maker, table } = nested;
   const { catalog } = maker;
+  const tolerated = await toleratedOf(deps, request);
   // Before the body; `updateOne` asks about the record.
   stillMatching?.({ rights, catalog });
-  const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
+  const wanted = { rights, catalog, table, mode: "update" as const, parameters };
+  const context = openWrite(deps, { ...wanted, stamp, tolerated });
   requireOnlyLinks(body, table, catalog);
   checkWithNested(
     maker,
