@@ -1,12 +1,13 @@
 // An answer that is short ends like a long one: only if its caller may still read what it began with.
 import { describe, expect, it } from "@jest/globals";
+import type { Catalog } from "../../catalog/catalog.js";
 import { LastingCaller } from "../../lasting-caller.js";
 import { Rights } from "../../permission/rights.js";
 import type { Rule } from "../../permission/rule.js";
 import { ANONYMOUS } from "../../principal.js";
 import { authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
-import { catalog, rootView, table } from "../../query/library-fixture.js";
+import { catalog, catalogOf, rootView, table } from "../../query/library-fixture.js";
 import { whileAllowed } from "./while-allowed.js";
 
 const RULE: Rule = {
@@ -37,14 +38,14 @@ const query = bindQuery({ filterFromText: false }, table("books"), rootView, {
 });
 const shown = authorizeRead(query, rootView);
 
-/** Two parts of an answer that shows deleted records as well, read by someone whose rights are others at its end. */
-async function read(before: Rights, after: Rights): Promise<number[]> {
+/** Two parts of an answer that shows deleted records as well, read by someone whose rights, or tables, are others at its end. */
+async function read(before: Rights, after: Rights, then = catalog): Promise<number[]> {
   const source = async function* () {
     yield* [1, 2];
   };
   const deps = {
     rights: async () => after,
-    catalogs: { get: async () => catalog, refresh: async () => catalog },
+    catalogs: { get: async () => then, refresh: async () => then },
   };
   const began = { rights: before, actions: ["read", "delete"] as const, shown };
   const caller = new LastingCaller(ANONYMOUS, async () => ANONYMOUS);
@@ -59,11 +60,16 @@ describe("an answer that ends within a moment", () => {
     expect(await read(rightsBy({}), rightsBy({}, { action: "update" }))).toEqual([1, 2]);
   });
 
-  it.each<[when: string, after: Rights]>([
-    ["less may be read", rightsBy({ fields: "title" }, { action: "delete" })],
-    ["the deleted records in it may be deleted no more", rightsBy({})],
-  ])("fails at its end when %s by then", async (_when, after) => {
-    const refusal = { code: "FORBIDDEN", message: expect.stringContaining("ask again") };
-    await expect(read(rightsBy({}, { action: "delete" }), after)).rejects.toMatchObject(refusal);
+  it.each<[when: string, after: Rights, then: Catalog]>([
+    ["less may be read", rightsBy({ fields: "title" }, { action: "delete" }), catalog],
+    ["the deleted records in it may be deleted no more", rightsBy({}), catalog],
+    ["its table has gone", rightsBy({}, { action: "delete" }), catalogOf([])],
+  ])("fails at its end, to be asked again, when %s by then", async (_when, after, then) => {
+    const refusal = {
+      code: "SERVICE_UNAVAILABLE",
+      message: expect.stringContaining("ask again"),
+      headers: { "Retry-After": "1" },
+    };
+    await expect(read(rightsBy({}, { action: "delete" }), after, then)).rejects.toMatchObject(refusal);
   });
 });

@@ -1,5 +1,5 @@
 // An answer that takes long is given only while its caller may read what it began with: sessions end, rules and roles change.
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import type { Catalog } from "../../catalog/catalog.js";
 import type { LastingCaller } from "../../lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
@@ -24,7 +24,7 @@ interface Present {
 /**
  * Checked now and then, and when all is read: an answer must not look complete if something changed just before its end. The
  * session is looked at now and then alone, so that a short answer costs no look.
- * @throws AppError 401, 403 within a few seconds after they have changed
+ * @throws AppError 401, 503 within a few seconds after something has changed
  */
 export async function* whileAllowed<Some>(
   deps: Present,
@@ -43,10 +43,17 @@ export async function* whileAllowed<Some>(
   requireAsBegun(began, await deps.rights(await caller.now()), await deps.catalogs.refresh());
 }
 
-/** @throws AppError 403 */
+/**
+ * What has changed need not be a refusal: the caller may read more now, or a column has gone that they never asked for. Whoever
+ * asks again learns which.
+ * @throws AppError 503
+ */
 function requireAsBegun(began: Begun, now: Rights, catalog: Catalog): void {
   if (isAsBegun(began, now, catalog)) return;
-  throw new AppError("FORBIDDEN", "What you may read has changed since this answer began; ask again.");
+  throw unavailable(
+    "What you may read, or a table of it, has changed since this answer began; ask again.",
+    1,
+  );
 }
 
 /** May the caller still read what something began with? Pure. */
