@@ -412,12 +412,20 @@ async function notUnique(
     what: plan.steps[0]?.what ?? "table.set",
     where: names,
     rows: records,
-    why:
-      plan.undoes === undefined
-        ? "would share their value with another record; make the values different first"
-        : "would share their value with another record; make the values different first, or switch off what makes them unique if that was set since",
+    why: `would share their value with another record; ${remedyOf(plan, table, fields)}`,
     examples: examples.map((id) => idText(table, id)),
     confirmed: "impossible",
   };
   return destructive([cost], { hash: null, wasConfirmed: false });
+}
+
+/** How records come to differ in these fields. */
+function remedyOf({ undoes, own }: ChangePlan, table: Table, fields: readonly string[]): string {
+  const different = "make the values different first";
+  if (undoes === undefined) return different;
+  const present = own.from?.storage.fields ?? {};
+  // Nobody writes the values of a column that has gone: they are shared because a record was restored meanwhile.
+  if (fields.every((field) => present[memberIn(table, field)?.id ?? field] === undefined))
+    return "nobody can change it before the undo, so delete one of those that share it first, and restore it when they differ";
+  return `${different}, or switch off what makes them unique if that was set since`;
 }

@@ -868,6 +868,25 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual([null, 1, 1]);
   });
 
+  it("is refused where a restored record shares a value of the removed column, until one of the two is deleted", async () => {
+    const columns = [TEXT.columns[0], { name: "code", type: "string", unique: true }];
+    const made = await table({ softDelete: true, columns }, [{ code: "1" }]);
+    const [{ id }] = (await admin.get(`/${made.name}`)).body.data;
+    await admin.delete(`/${made.name}/${id}`);
+    const other = await make(admin, made.name, { code: "1" });
+    await patchConfirmed(admin, made.id, { columns: [{ id: made.columns[0].id }] });
+    expect((await admin.post(`/${made.name}/${id}/restore`)).status).toBe(200);
+    const { status, body } = await undo(made.id);
+    expect({ status, message: body.message }).toEqual({
+      status: 409,
+      message: [expect.stringMatching(/^code: 2 of the records .* delete one of those that share it first/)],
+    });
+    expect(body.error.details.changes[0].examples.toSorted()).toEqual([id, other.id].toSorted());
+    await admin.delete(`/${made.name}/${id}`);
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "code")).toEqual(["1"]);
+  });
+
   it("brings a singleton back only where it holds one record, which is its only one then", async () => {
     const made = await table({ ...TEXT, singleton: true }, [{ a: "one" }]);
     await patchConfirmed(admin, made.id, { singleton: false, columns: [] });
