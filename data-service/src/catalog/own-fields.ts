@@ -41,7 +41,7 @@ export const OWN_FIELDS = {
   contentAt: { name: "_contentAt" },
 } as const satisfies Readonly<Record<string, OwnField>>;
 
-/** How often a record was changed; absent before the first time. */
+/** How often a record was changed; absent before the first time. One that was imported with its id begins at the time of that. */
 export const VERSION_FIELD = OWN_FIELDS.version.name;
 /**
  * How many of those changes no request for the record has made: links that were moved from their other side or released, and

@@ -91,6 +91,18 @@ describe("If-Match", () => {
     expect(await titleNow()).toBe("meanwhile");
   });
 
+  it("refuses the ETag of a record that is gone for another one, imported with its id", async () => {
+    const tag = tagOf(await get());
+    const file = JSON.stringify((await get()).body.data[0]);
+    expect((await api.delete(`/books/${book}`)).status).toBe(200);
+    const headers = { "Content-Type": "application/x-ndjson" };
+    expect((await api.send("POST", "/books/import", { body: file, headers })).status).toBe(200);
+    expect((await patch({ title: "late" }, tag)).status).toBe(412);
+    const changed = await patch({ title: "second" }, tagOf(await get()));
+    expect(changed.status).toBe(200);
+    expect((await patch({ title: "third" }, tagOf(changed))).status).toBe(200);
+  });
+
   it("takes the ETag of a create, and of an answer with other fields", async () => {
     const created = await api.post("/books", { title: "new" });
     book = created.body.data[0].id;

@@ -4,6 +4,7 @@ import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { emptyGrams } from "../../catalog/grams.js";
 import { SINGLETON_FIELD } from "../../catalog/indexes.js";
+import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
 import { insertedBefore } from "../../mongo/driver-errors.js";
 import type { Document } from "../../query/lower/document.js";
@@ -97,7 +98,18 @@ async function documentsOf(
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const before = { ...emptyGrams(table.columns.values()), ...times };
   // An import by root brings times of its own, among the fields.
-  return ids.map((_id, at) => ({ ...before, ...fields[at], ...actOfMoved(fields[at] ?? {}), ...mark, _id }));
+  return ids.map((_id, at) => {
+    const own = { ...fields[at], ...actOfMoved(fields[at] ?? {}), ...firstVersion(plans[at], now) };
+    return { ...before, ...own, ...mark, _id };
+  });
+}
+
+/**
+ * Another record may have had an id that was brought along: versions that begin at the time are none of that one, so that its
+ * ETags don't match.
+ */
+function firstVersion(plan: JudgedPlan | undefined, now: Date): Document {
+  return plan !== undefined && broughtId(plan) !== undefined ? { [VERSION_FIELD]: now.getTime() } : {};
 }
 
 /** Inserts documents. How to take them back is noted before, if nobody else can have made records with their ids. */
