@@ -118,10 +118,10 @@ export function away(cause: unknown): AppError {
 
 /**
  * For whatever follows a write that was made: however it failed, whoever sent the write must not take that for a refusal.
- * @throws AppError 503 that counts as unanswered; errors that are not the driver's as they are
+ * @throws AppError 503 that counts as unanswered; errors of our own code as they are
  */
 export function throwAway(error: unknown): never {
-  throw error instanceof MongoError ? away(error) : error;
+  throw error instanceof MongoError || error instanceof AppError ? away(error) : error;
 }
 
 class Away extends AppError {

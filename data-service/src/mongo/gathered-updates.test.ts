@@ -1,7 +1,15 @@
 // Updates of the same turn of the event loop are one command, and each caller is told of its own.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Document as BsonDocument, type Collection, Decimal128, MongoNetworkError } from "mongodb";
+import {
+  type Document as BsonDocument,
+  type Collection,
+  Decimal128,
+  type Filter,
+  MongoError,
+  MongoNetworkError,
+} from "mongodb";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { isUnanswered } from "./driver-errors.js";
 import { GatheredUpdates, type IdChange } from "./gathered-updates.js";
 
 let database: TestDatabase;
@@ -133,6 +141,24 @@ describe("changes made in the same turn", () => {
 });
 
 describe("changes that nobody knows the end of", () => {
+  it("are told to their own callers, where only the look for one of them fails", async () => {
+    const { rows } = await collectionOf("unseen");
+    const busy = new MongoError("no connection got free");
+    const findOne = (which: Filter<Row>) => (which._id === 9 ? Promise.reject(busy) : rows.findOne(which));
+    const collection = Object.create(rows, {
+      bulkWrite: { value: rows.bulkWrite.bind(rows) },
+      findOne: { value: findOne },
+      collectionName: { value: "unseen" },
+    });
+    const updates = new GatheredUpdates(5_000);
+    const [first, ninth, second] = await Promise.allSettled(
+      [1, 9, 2].map((id) => updates.make(collection, change(id))),
+    );
+    const made = { status: "fulfilled", value: true };
+    expect([first, second]).toEqual([made, made]);
+    expect(ninth?.status === "rejected" && isUnanswered(ninth.reason)).toBe(true);
+  });
+
   it("are refused to all of them", async () => {
     const gone = new MongoNetworkError("gone");
     const collection = Object.create(database.db.collection("gone"), {

@@ -7,6 +7,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document } from "../query/lower/document.js";
+import { away } from "./driver-errors.js";
 import { turnLoader } from "./turn-loader.js";
 import { unordered } from "./unordered-write.js";
 
@@ -43,7 +44,11 @@ export class GatheredUpdates {
       turnLoader((changes: readonly IdChange[]) => this.#makeAll(collection, changes), MOST_CHANGES);
     return getOrMake<string, Loader>(this.#loaders, collection.collectionName, loader).load(change);
   }
-  async #makeAll(collection: Collection<BsonDocument>, changes: readonly IdChange[]): Promise<boolean[]> {
+
+  async #makeAll(
+    collection: Collection<BsonDocument>,
+    changes: readonly IdChange[],
+  ): Promise<(boolean | Error)[]> {
     // Of several changes of one document only the first is made here: each is answered with what it made of the document.
     const different = [...new Map(changes.toReversed().map((each) => [mixedIdText(each.id), each])).values()];
     if (different.length < 2) return changes.map(() => false);
@@ -56,11 +61,12 @@ export class GatheredUpdates {
     );
     const accepted = different.filter((_, at) => !refused.has(at));
     // The answer says only how many documents there were.
-    const isMade = await Promise.all(
-      accepted.map((each) => matched === accepted.length || this.#wasMade(collection, each)),
+    const made = await Promise.all(
+      // Each caller is told only of its own; of a look that fails, that the change may have been made.
+      accepted.map((each) => matched === accepted.length || this.#wasMade(collection, each).catch(away)),
     );
-    const made = new Set(accepted.filter((_, at) => isMade[at]));
-    return changes.map((each) => made.has(each));
+    const byChange = new Map(accepted.map((each, at) => [each, made[at]]));
+    return changes.map((each) => byChange.get(each) ?? false);
   }
 
   /**

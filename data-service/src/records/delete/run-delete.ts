@@ -5,6 +5,7 @@ import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, tableById } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import { throwAway } from "../../mongo/driver-errors.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { until } from "../../until.js";
@@ -104,9 +105,13 @@ export class Deleter {
   async #deleteAlone(step: DeleteStep, condition: Document): Promise<boolean> {
     const act = this.#newAct();
     if ((await this.#deleteStep(step, act, condition)) === 0) return false;
+    await this.#lookInNewTables(step, act).catch(throwAway);
+    return true;
+  }
+
+  async #lookInNewTables(step: DeleteStep, act: DeletionAct): Promise<void> {
     const late = await this.#byPresentCatalog();
     if (late !== this) await late.lookAgain(step, act);
-    return true;
   }
 
   #newAct(): DeletionAct {

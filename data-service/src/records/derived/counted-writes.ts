@@ -12,6 +12,7 @@ import {
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
+import { throwAway } from "../../mongo/driver-errors.js";
 import type { RecordStore, Updated } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
@@ -185,7 +186,8 @@ export class CountedWrites {
       const documents = await this.#readLinks(table, counters, ids, condition);
       for (const alike of groupByLinks(counters, documents))
         removed += await this.#removeAlike(table, counters, alike, condition);
-      return documents.length === 0;
+      // Once all have gone, a look that fails would hide that they have.
+      return documents.length === 0 || removed === ids.length;
     });
     return removed;
   }
@@ -220,7 +222,7 @@ export class CountedWrites {
       await this.#counts.abandon(mark, !mayStillBeDone(error)).catch(() => undefined);
       throw error;
     }
-    await this.#counts.settle(mark, summed(deltas));
+    await this.#counts.settle(mark, summed(deltas)).catch(throwAway);
   }
 
   async #readLinks(
