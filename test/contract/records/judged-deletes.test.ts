@@ -34,10 +34,12 @@ beforeAll(async () => {
     onDelete,
     inverse: null,
   });
-  await makeTable(admin, { name: "ships", columns });
+  await makeTable(admin, { name: "tags", columns });
+  const tags = (inverse: string) => [{ name: "tags", type: "many-to-many", table: "tags", inverse }];
+  await makeTable(admin, { name: "ships", columns, relations: tags("ships") });
   await makeTable(admin, { name: "sailors", changes: true, relations: [to("ships", "CASCADE")] });
   await makeTable(admin, { name: "flags", columns, relations: [to("ships", "SET NULL")] });
-  await makeTable(admin, { name: "boats", softDelete: true, columns });
+  await makeTable(admin, { name: "boats", softDelete: true, columns, relations: tags("boats") });
   const kept = { softDelete: true, changes: true };
   await makeTable(admin, { name: "oars", ...kept, relations: [to("boats", "CASCADE")] });
   const role = (await make(admin, "svc_role", { name: "owner" })).id;
@@ -72,8 +74,8 @@ describe.each([
   ["ships", "sailors"],
   ["boats", "oars"],
 ])("a delete of %s that takes %s along", (parents, children) => {
-  async function laden(): Promise<{ readonly id: string; readonly tag: string }> {
-    const { id } = await make(admin, parents, { name: "Hope" });
+  async function laden(body: object = {}): Promise<{ readonly id: string; readonly tag: string }> {
+    const { id } = await make(admin, parents, { name: "Hope", ...body });
     await admin.post(
       `/${children}`,
       Array.from({ length: MANY }, () => ({ of: id })),
@@ -96,6 +98,22 @@ describe.each([
     const changed = await admin.patch(`/${parents}/${id}`, { sold: true });
     expect([(await gone).status, changed.status]).toEqual([200, 404]);
   });
+
+  it.each([
+    ["takes a link out of its list", true, 200],
+    ["puts a link into its list", false, 400],
+  ])(
+    "leaves none answered that it does not know of and %s from the other side",
+    async (_how, isThere, status) => {
+      const label = (await make(admin, "tags", { name: "fast" })).id;
+      const { id, tag } = await laden({ tags: isThere ? [label] : [] });
+      const gone = removeAt(tag, `/${parents}/${id}`);
+      await underWay(children, id);
+      const changed = await admin.patch(`/tags/${label}`, { [parents]: isThere ? [] : [id] });
+      const left = await read(admin, parents, id);
+      expect([(await gone).status, changed.status, left]).toEqual([200, status, undefined]);
+    },
+  );
 
   it("passes once, however often it is asked for with one version", async () => {
     const { id, tag } = await laden();

@@ -38,6 +38,7 @@ beforeAll(async () => {
   await makeTable(api, { name: "pages", columns: [name], ...to("book", "books", "pages", taken) });
   const labels = { name: "labels", type: "many-to-many", table: "homes", inverse: "notes" };
   await makeTable(api, { name: "notes", columns: [name], relations: [labels] });
+  await makeTable(api, { name: "remarks", ...to("note", "notes", "remarks", { onDelete: "CASCADE" }) });
 });
 
 afterAll(() => system?.stop());
@@ -139,6 +140,29 @@ describe("a set of links in lists that is refused", () => {
     expect((await refused.answer).status).toBe(400);
     const { notes } = await read(api, "homes", label, "notes.id");
     expect(notes.map(({ id }: Row) => id).sort()).toEqual([former, theirs].sort());
+  });
+});
+
+describe("a list of links that is about to be changed from the other side when a delete wants its record", () => {
+  it.each([
+    ["keeps what it has", true, 503],
+    ["gets nothing new", false, 400],
+  ])("%s", async (_what, isThere, status) => {
+    const label = await named("homes", "label");
+    const note = (await make(api, "notes", { labels: isThere ? [label] : [] })).id;
+    await make(api, "remarks", { note });
+    const change = await stopAt(held.proxy, isWriteOf("notes"), () =>
+      slow.patch(`/homes/${label}`, { notes: isThere ? [] : [note] }),
+    );
+    const going = await stopAt(held.proxy, isCommand("delete", "remarks"), () =>
+      slow.delete(`/notes/${note}`),
+    );
+    change.goOn();
+    await Promise.race([change.answer, delay(300, undefined, { ref: false })]);
+    const { labels } = await read(api, "notes", note, "labels.id");
+    expect(labels).toHaveLength(isThere ? 1 : 0);
+    going.goOn();
+    expect([(await change.answer).status, (await going.answer).status]).toEqual([status, 200]);
   });
 });
 

@@ -76,10 +76,12 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { field } = relation.link;
   const gaining = gainingIn(linking);
   const { lost } = await addNoted(deps, linking, { gaining, former });
-  for (const each of asJudged(inLists(set, lost, "leaving"), { [field]: to.id }))
+  for (const each of asJudged(inLists(set, lost, "leaving"), { ...FREE, [field]: to.id }))
     await deps.writes.takeFromList(target, field, each, [to.id]);
+  await requireMoved(deps.store, target, former);
   await requireJudged(deps, set, former);
   await addNoted(deps, linking, { gaining, former: NOBODY });
+  await requireMoved(deps.store, target, gaining);
   await requireJudged(deps, set, gaining);
 }
 
@@ -94,7 +96,7 @@ async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving)
   const links = await movingLinks(store, target, relation, what);
   const { gained, lost } = links;
   if (gained.length > 0 || lost.length > 0) await noteLinks(linking, links);
-  for (const each of asJudged(inLists(set, gained, "coming")))
+  for (const each of asJudged(inLists(set, gained, "coming"), FREE))
     await writes.addToList(target, relation.link.field, each, to.id);
   return links;
 }
@@ -131,9 +133,8 @@ async function moveNoted(
   if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
   const move = async (moved: readonly Moved[], how: keyof JudgedRecords, end: Stored | null) => {
-    // A record that is about to go along with what it links to must go as it was when it was marked.
-    for (const each of asJudged(asNoted(set, moved, how)))
-      await writes.moveLink(target, field, allOf([each, FREE]), end, by).catch(asSeenFromHere(set));
+    for (const each of asJudged(asNoted(set, moved, how), FREE))
+      await writes.moveLink(target, field, each, end, by).catch(asSeenFromHere(set));
   };
   const gain = () => move(gained, "coming", to.id);
   if (!relation.exclusive) await gain();
@@ -237,8 +238,11 @@ async function leavingLinks(
 const KINDS_AT_ONCE = 100;
 const IDS_AT_ONCE = 500;
 
-/** The conditions for judged records while they are as they were judged. @param also what each must satisfy as well */
-function asJudged(kinds: readonly Judged[], also: Document = {}): Document[] {
+/**
+ * The conditions for judged records while they are as they were judged.
+ * @param also what each must satisfy as well: FREE, for a record that a delete wants must go as it was when it was marked
+ */
+function asJudged(kinds: readonly Judged[], also: Document): Document[] {
   const packs: Judged[][] = [];
   for (const { ids, condition } of kinds)
     for (const some of piecesOf(ids, IDS_AT_ONCE)) {
@@ -295,7 +299,7 @@ async function movingLinks(
     await linksOf(store, table, relation, former),
   ];
   let found = await look();
-  if (!relation.link.list && found.flat().some(({ isWanted }) => isWanted)) {
+  if (found.flat().some(({ isWanted }) => isWanted)) {
     const ids = found.flat().map(({ moved }) => moved.id);
     await linkable({ store }, table, ids, { waits: true });
     found = await look();
