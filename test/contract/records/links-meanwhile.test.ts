@@ -122,6 +122,39 @@ describe("a set of links that is refused", () => {
   });
 });
 
+describe("a record of nobody that a refused request has linked to what takes it along", () => {
+  /** Links the book to a new home, and is refused for a cat that goes in between. */
+  async function refusedFor(book: string, home: string, meanwhile: () => Promise<Answer>): Promise<void> {
+    const gone = await named("cats", "gone");
+    const body = { name: home, books: [book], cats: [gone] };
+    const isLook = afterWrites(isWriteOf("books"), isReadOf("books"));
+    const refused = await stopAt(held.proxy, isLook, () => slow.post("/homes", body));
+    expect([(await meanwhile()).status, (await api.delete(`/cats/${gone}`)).status]).toEqual([200, 200]);
+    refused.goOn();
+    expect((await refused.answer).status).toBe(400);
+  }
+
+  const homes = async (name: string): Promise<Row[]> =>
+    (await api.get("/homes", { filter: { name }, fields: "name" })).body.data;
+
+  it("keeps its owner where others have changed it since: what they wrote was not for a record of nobody", async () => {
+    const book = await named("books", "book");
+    await refusedFor(book, "kept", () => api.patch(`/books/${book}`, { name: "theirs" }));
+    expect(await read(api, "books", book, "name,owner.name")).toMatchObject({
+      name: "theirs",
+      owner: { name: "kept" },
+    });
+    expect(await homes("kept")).toHaveLength(1);
+  });
+
+  it("is nobody's again where they have not", async () => {
+    const book = await named("books", "book");
+    await refusedFor(book, "unmade", () => api.get(`/books/${book}`));
+    expect(await read(api, "books", book, "name,owner.name")).toMatchObject({ name: "book", owner: null });
+    expect(await homes("unmade")).toEqual([]);
+  });
+});
+
 describe("a set of links in lists that is refused", () => {
   it("leaves a link that somebody else has made after it was noted", async () => {
     const label = await named("homes", "label");

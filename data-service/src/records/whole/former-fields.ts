@@ -33,6 +33,12 @@ export function changesOf(document: StoredRecord): number {
   return versionOf(document) - movesOf(document);
 }
 
+/** The condition that requests have changed a record so often, and no more. */
+export function atChanges(changes: number): Document {
+  const counts = [VERSION_FIELD, MOVES_FIELD].map((field) => ({ $ifNull: [`$${field}`, 0] }));
+  return { $expr: { $eq: [{ $subtract: counts }, changes] } };
+}
+
 /** How often anything else has (see MOVES_FIELD). */
 export function movesOf(document: StoredRecord): number {
   const moves = document[MOVES_FIELD];

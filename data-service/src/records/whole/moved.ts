@@ -4,17 +4,17 @@ import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Moved } from "./steps.js";
 
-/** Records whose links were the same. */
-export interface Alike extends Pick<Moved, "before" | "by"> {
+/** Records whose links were the same, and that had been changed as often where they linked to nothing. */
+export interface Alike extends Omit<Moved, "id"> {
   readonly ids: Stored[];
 }
 
 export function groupedByBefore(moved: readonly Moved[]): Alike[] {
   const groups = new Map<string, Alike>();
-  for (const { id, before, by } of moved) {
+  for (const { id, ...link } of moved) {
     // In an adopted collection 1 and "1" may be ids of different records.
-    const key = EJSON.stringify([before, by], { relaxed: false });
-    getOrMake(groups, key, () => ({ before, by, ids: [] })).ids.push(id);
+    const key = EJSON.stringify(link, { relaxed: false });
+    getOrMake(groups, key, () => ({ ...link, ids: [] })).ids.push(id);
   }
   return [...groups.values()];
 }

@@ -58,6 +58,8 @@ export interface Moved {
   readonly before: Stored | null;
   /** What movedField held; null = nothing. */
   readonly by: ObjectId | null;
+  /** Of one that linked to nothing: how often requests had changed it (see changesOf). Earlier versions noted none. */
+  readonly changes?: number;
 }
 
 export type Step = MadeStep | ChangedStep | LinkedStep;

@@ -35,7 +35,8 @@ import { linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { keptSteps } from "./are-kept.js";
 import { changeBack, neededBy } from "./change-back.js";
-import { groupedByBefore } from "./moved.js";
+import { atChanges } from "./former-fields.js";
+import { type Alike, groupedByBefore } from "./moved.js";
 import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 
 type Given = RecordDeps & {
@@ -232,48 +233,61 @@ interface Place {
 /**
  * Gives records the links that they had, as far as others have not taken those.
  * @param link what they have linked to since the request
- * @returns why some can neither get theirs back nor do without one
+ * @returns why some keep that: they can neither get theirs back nor do without one, or it is shared by now
  */
 async function giveBack(
   deps: Deps,
-  { table, relation, owner }: Place,
+  place: Place,
   step: LinkedStep,
   moved: readonly Moved[],
   link: Stored | null,
 ): Promise<unknown[]> {
-  const { field, by } = step;
   const refused: unknown[] = [];
-  for (const { ids, before, by: former } of groupedByBefore(moved)) {
-    const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
-      // Only links that we set: others may have set the very same. What it led to may be deleted by now, which made it null.
-      deps.writes.moveLink(
-        table,
-        field,
-        { _id: { $in: [...some] }, ...linksTo(relation.link, [link, null]), [movedField(field)]: by },
-        to,
-        mover,
-      );
-    const giveOne = async (id: Stored): Promise<void> => {
-      try {
-        await move([id], before, former);
-      } catch (error) {
-        requireTaken(deps, table, step, error);
-        // Another record links there by now. Without a link, this one does not go along with what is taken back next.
-        if (relation.required) refused.push(error);
-        else await move([id], null, null);
-      }
-    };
-    const mustStay = isBound(relation) && link !== null && before !== null;
-    if (mustStay && !(await isLinkable(deps, relation, owner, before))) {
-      // The link that they have is better than one that leads nowhere.
-      refused.push(new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`));
-      continue;
+  for (const alike of groupedByBefore(moved))
+    refused.push(...(await giveAlikeBack(deps, place, step, alike, link)));
+  return refused;
+}
+
+async function giveAlikeBack(
+  deps: Deps,
+  { table, relation, owner }: Place,
+  step: LinkedStep,
+  { ids, before, by: former, changes }: Alike,
+  link: Stored | null,
+): Promise<unknown[]> {
+  const { field, by } = step;
+  // The link that they have is better than one that leads nowhere.
+  const mustStay = isBound(relation) && link !== null && before !== null;
+  if (mustStay && !(await isLinkable(deps, relation, owner, before)))
+    return [new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`)];
+  // What others wrote to a record while it had an owner was not meant for one of nobody (see sharedLinks in change-back).
+  const mayBeShared = takesAlong(relation) && link !== null && changes !== undefined;
+  // Only links that we set: others may have set the very same.
+  const ours = (to: readonly (Stored | null)[]) => ({
+    ...linksTo(relation.link, to),
+    [movedField(field)]: by,
+  });
+  // What it led to may be deleted by now, which made it null.
+  const left = { ...ours([link, null]), ...(mayBeShared && atChanges(changes)) };
+  const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
+    deps.writes.moveLink(table, field, { _id: { $in: [...some] }, ...left }, to, mover);
+  const refused: unknown[] = [];
+  const giveOne = async (id: Stored): Promise<void> => {
+    try {
+      await move([id], before, former);
+    } catch (error) {
+      requireTaken(deps, table, step, error);
+      // Another record links there by now. Without a link, this one does not go along with what is taken back next.
+      if (relation.required) refused.push(error);
+      else await move([id], null, null);
     }
-    await move(ids, before, former).catch(async (error: unknown) => {
-      if (!isConflict(error)) throw error;
-      for (const id of ids) await giveOne(id);
-    });
-  }
+  };
+  await move(ids, before, former).catch(async (error: unknown) => {
+    if (!isConflict(error)) throw error;
+    for (const id of ids) await giveOne(id);
+  });
+  if (mayBeShared && (await deps.store.existing(table, ids, [{ $match: ours([link]) }])).size > 0)
+    refused.push(new AppError("CONFLICT", `Records of "${table.name}" were changed while they had a link.`));
   return refused;
 }
 

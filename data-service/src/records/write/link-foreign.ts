@@ -19,6 +19,7 @@ import { stateCondition } from "../delete/kept.js";
 import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
 import { movedField } from "../derived/counted-writes.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
+import { changesOf, formerProjection } from "../whole/former-fields.js";
 import { groupedByBefore } from "../whole/moved.js";
 import type { LinkedStep, Moved, StepLog } from "../whole/steps.js";
 
@@ -320,7 +321,7 @@ async function linksOf(
   const moved = movedField(field);
   const found = await store.read(table, [
     { $match: which },
-    { $project: { _id: 1, [field]: 1, [moved]: 1, [LEAVING_FIELD]: 1 } },
+    { $project: { ...formerProjection([field, moved]), [LEAVING_FIELD]: 1 } },
   ]);
   return found.map((each) => {
     const [before, by] = [each[field] ?? null, each[moved] ?? null];
@@ -330,6 +331,7 @@ async function linksOf(
         before: before === null || list ? null : asStored(before),
         // The driver reads with a class of its own.
         by: by === null ? null : new ObjectId(String(by)),
+        ...(before === null && !list && { changes: changesOf(each) }),
       },
       isWanted: each[LEAVING_FIELD] !== undefined,
     };
