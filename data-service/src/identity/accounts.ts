@@ -47,6 +47,11 @@ export interface IdentityUsers {
    * @returns false when somebody else has proved it meanwhile, or it is another one by now
    */
   takeOver(userId: string, email: string): Promise<boolean>;
+  /**
+   * Keeps the address from being taken back with the change that set it, should that be refused after all.
+   * @returns false when it is another one by now
+   */
+  keepAddress(userId: string, email: string): Promise<boolean>;
   /** Marks the address as proved, if it is the user's. */
   proveAddress(userId: string, email: string): Promise<void>;
 }

@@ -111,12 +111,13 @@ async function link(
   { userId, email, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
 ): Promise<FoundUser | undefined> {
-  // First: if the process dies in between, the next sign-in finds the address still unproved and goes on.
-  if (takeOver) {
-    const isTaken = await identityUsers.takeOver(userId, email);
-    forgetUser(userId);
-    if (!isTaken) return undefined;
-  }
+  // First: if the process dies in between, the next sign-in finds the address still unproved and goes on; and nobody is
+  // connected to a user whose address turns out to be another one.
+  const isTheirs = takeOver
+    ? await identityUsers.takeOver(userId, email)
+    : await identityUsers.keepAddress(userId, email);
+  if (takeOver) forgetUser(userId);
+  if (!isTheirs) return undefined;
   const linked = await accounts.link(identity, userId, account?.userId, clock.now());
   return linked ? { kind: "user", userId, how: takeOver ? "take over" : "link" } : undefined;
 }

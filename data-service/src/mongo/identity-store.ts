@@ -8,7 +8,7 @@ import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
 import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
 import { isDuplicate } from "./driver-errors.js";
-import { proveAddress, takeOver } from "./take-over.js";
+import { keepAddress, proveAddress, takeOver } from "./take-over.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
 interface FlowDocument extends Omit<StoredFlow, "stateHash"> {
@@ -242,6 +242,7 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
       await users.deleteOne(emailVerified ? { _id } : { _id, emailUnproven: true });
     },
     takeOver: (userId, email) => takeOver(db, users, userId, email),
+    keepAddress: (userId, email) => keepAddress(users, userId, email),
     async proveAddress(userId, email) {
       await proveAddress(users, userId, email);
     },

@@ -1,9 +1,12 @@
 // An account whose address nobody has proved -> the account of whoever proves it: every way in that others have goes.
 import { type Collection, type Db, type Document, type Filter, ObjectId } from "mongodb";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import type { UserDocument } from "./user-store.js";
 
-const PROVED = { $unset: { emailUnproven: "" as const } };
+/** As with every change: what a request wrote before is no longer taken back, and gives no former way in back. */
+const ONE_CHANGE = { $inc: { [VERSION_FIELD]: 1 } };
+const PROVED = { $unset: { emailUnproven: "" as const }, ...ONE_CHANGE };
 
 /** Calls the address of a user proved, if it is this one. */
 export async function proveAddress(
@@ -12,6 +15,19 @@ export async function proveAddress(
   email: string,
 ): Promise<boolean> {
   return (await users.updateOne(unproven(userId, email), PROVED)).matchedCount === 1;
+}
+
+/**
+ * Keeps the address of a user from being taken back, if it is this one: somebody is about to be connected by it.
+ * @returns false when it is another one by now
+ */
+export async function keepAddress(
+  users: Collection<UserDocument>,
+  userId: string,
+  email: string,
+): Promise<boolean> {
+  const user = { _id: ObjectId.createFromHexString(userId), email: { $eq: email } };
+  return (await users.updateOne(user, ONE_CHANGE)).matchedCount === 1;
 }
 
 /**
@@ -26,7 +42,7 @@ export async function takeOver(
   email: string,
 ): Promise<boolean> {
   const user = unproven(userId, email);
-  const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
+  const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch(), ...ONE_CHANGE };
   await users.updateOne(user, change);
   for (;;) {
     const found = await findWaysIn(db, userId);

@@ -4,6 +4,7 @@ import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";
 import { FIRST_EPOCH } from "../auth/session.js";
 import type { SessionCacheDeps } from "../auth/session-cache.js";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { isDuplicate } from "./driver-errors.js";
@@ -25,6 +26,7 @@ export interface UserDocument {
   roleId?: ObjectId;
   createdAt: Date;
   updatedAt: Date;
+  [VERSION_FIELD]?: number;
   /** Whose turn it is to take rights from root admins: see lock. */
   _turn?: string;
 }
