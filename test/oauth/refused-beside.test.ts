@@ -5,7 +5,7 @@ import { decodeJwt } from "jose";
 import { make, makeTable, read } from "../contract/records/make.js";
 import { type Answer, type Api, apiOf, asAdmin } from "../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../support/behind-proxy.js";
-import { isWriteOf, type Stopped, stopAt } from "../support/command-proxy.js";
+import { isCommand, isWriteOf, type Stopped, stopAt } from "../support/command-proxy.js";
 import { become, newPeople } from "./support/providers.js";
 import { type OAuthSystem, signInOnApp, startOAuthSystem } from "./support/system.js";
 
@@ -53,6 +53,14 @@ async function change(id: string, members: Readonly<Record<string, unknown>>): P
   return stopAt(held.proxy, isWriteOf("badges"), () => slow.patch(`/svc_user/${id}`, { ...members, badges }));
 }
 
+/** A sign-up that stands still when the user is made, and the badges are not: these can't belong to one user. */
+function signUp(): Promise<Stopped<Answer>> {
+  const badges = [{ kind: "a" }, { kind: "a" }];
+  return stopAt(held.proxy, isCommand("insert", "badges"), () =>
+    slow.post("/svc_user", { email, password: STRANGER, badges }),
+  );
+}
+
 /** Signs in the owner. @returns who that is, and their token */
 async function ownerSignsIn(): Promise<{ readonly id: unknown; readonly token: string }> {
   const traveller = system.traveller();
@@ -85,5 +93,24 @@ describe("a change that is refused", () => {
     const owner = await ownerSignsIn();
     await refused(going);
     expect([owner.id, (await read(root, "svc_user", id)).email]).toEqual([id, email]);
+  });
+});
+
+describe("a sign-up that is refused", () => {
+  it.each([
+    ["taken over", callUnproven],
+    ["been connected to", async () => undefined],
+  ])("leaves the account that the owner of the address has %s meanwhile", async (_how, prepare) => {
+    const going = await signUp();
+    await prepare();
+    const { id } = await ownerSignsIn();
+    await refused(going);
+    expect(await read(root, "svc_user", id)).toMatchObject({ email });
+    expect((await ownerSignsIn()).id).toBe(id);
+  });
+
+  it("leaves nobody where nobody has signed in", async () => {
+    await refused(await signUp());
+    expect(await users().countDocuments({ email })).toBe(0);
   });
 });

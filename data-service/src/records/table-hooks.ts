@@ -43,6 +43,8 @@ export interface TableHooks {
   ): Promise<Result>;
   /** Whether each deletion has to pass `changing` by itself, also where many records go at once. */
   readonly deletesEach: boolean;
+  /** Whether a record that others have changed since stays when the request that made it is taken back. */
+  readonly staysOnceChanged: boolean;
   /** The value to store for a column's checked value. */
   stored(column: Column, value: Stored): Stored | Promise<Stored>;
   /** Fields to write together with a change. */
@@ -66,6 +68,7 @@ export const NO_HOOKS: TableHooks = {
   withoutKnown: async (_table, _id, plan) => plan,
   changing: (_table, _id, _change, act) => act({}),
   deletesEach: false,
+  staysOnceChanged: false,
   stored: (_column, value) => value,
   alongside: () => ({}),
   removing: (_ids, remove) => remove({}),

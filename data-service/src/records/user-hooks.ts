@@ -101,6 +101,8 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       });
     },
     deletesEach: true,
+    // It may be somebody else's by now: whoever proves the address gets the account.
+    staysOnceChanged: true,
     stored: (column, value) =>
       column.name === "password" && typeof value === "string" ? hash(value) : value,
     alongside(table, { set, unset }) {

@@ -14,7 +14,7 @@ import {
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
 import type { ChangeStore } from "../../mongo/change-store.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
 import { type Acting, actingForNobody } from "../acting-for.js";
@@ -61,6 +61,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<re
     const table = tableById(catalog, step.table);
     // All of it went with its table.
     if (table === undefined || kept.includes(step)) continue;
+    if (step.kind === "made") needed.push(...(await changedSince(deps, table, step)));
     const back = async (): Promise<void> => {
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
@@ -127,6 +128,17 @@ function requireTaken({ logger }: Deps, { name }: Table, { kind }: Step, error: 
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }
 
+/** What a request has made and others have changed since, of the tables where that stays. */
+async function changedSince(
+  { store, hooksOf }: Deps,
+  table: Table,
+  { ids }: MadeStep,
+): Promise<readonly LinkedStep["to"][]> {
+  if (!hooksOf(table).staysOnceChanged) return [];
+  const asMade = await store.existing(table, ids, [{ $match: atChanges(0) }]);
+  return ids.filter((id) => !asMade.has(idText(table, id))).map((id) => ({ table: table.id, id }));
+}
+
 /** Deletes what was made, like any record: others may have linked to it, and where that forbids the delete it stays. */
 async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep): Promise<void> {
   const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
@@ -141,8 +153,9 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     return deleter.takeAway({ table, ids }, { condition });
   };
   const hooks = deps.hooksOf(table);
+  const asMade = hooks.staysOnceChanged ? atChanges(0) : {};
   const takeOne = async (id: Stored): Promise<void> => {
-    const isDone = await hooks.changing(table, id, null, (condition) => take([id], condition));
+    const isDone = await hooks.changing(table, id, null, (also) => take([id], allOf([asMade, also])));
     if (!isDone) refuseContended(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
