@@ -63,10 +63,9 @@ export async function acceptRefresh(
   }
   if (!isServed(session.origin, client.pageOrigins)) return undefined;
   const user = await deps.users.findActive(session.userId);
-  if (user === undefined || !(await isStillTheirs(deps, session, user, now))) {
-    await end(deps, sessionId);
-    return undefined;
-  }
+  // It stays: the change of the user that keeps it from counting may be refused yet, and is taken back then. Once the change
+  // is whole, such sessions are cleared away (records/user-hooks).
+  if (user === undefined || !(await isStillTheirs(deps, session, user, now))) return undefined;
   return { session, rotation };
 }
 
