@@ -9,7 +9,7 @@ import { accountCollection } from "./identity-store.js";
 import { type Lock, makeLock } from "./lock.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
-export interface AdminStore extends Pick<UserHooksDeps, "takeTurn" | "hasProvider"> {
+export interface AdminStore extends Pick<UserHooksDeps, "isRootAdmin" | "takeTurn" | "hasProvider"> {
   /** Puts a turn into the record of this user and of every root admin, and asks nothing. */
   putTurn(userId: string, turn: string): Promise<void>;
 }
@@ -38,13 +38,17 @@ export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
     const which = { $or: [{ _id: ObjectId.createFromHexString(userId) }, { isRootAdmin: true }] };
     await users.updateMany(which, { $set: { [TURN_FIELD]: turn } });
   };
+  const isRootAdmin = async (userId: string): Promise<boolean> => {
+    const which = { _id: ObjectId.createFromHexString(userId), isRootAdmin: true };
+    return (await users.findOne(which, { projection: { _id: 1 } })) !== null;
+  };
   return {
+    isRootAdmin,
     putTurn,
     async takeTurn(userId, turn) {
       const _id = ObjectId.createFromHexString(userId);
       await putTurn(userId, turn);
-      // Whoever is none takes none away.
-      if ((await users.findOne({ _id, isRootAdmin: true }, { projection: { _id: 1 } })) === null) return true;
+      if (!(await isRootAdmin(userId))) return true;
       // One that a delete has marked stays only if the delete is refused.
       return haveWayIn({ _id: { $ne: _id }, isRootAdmin: true, isActive: true, ...FREE });
     },

@@ -4,6 +4,7 @@ import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { systemTables } from "../catalog/system-tables.js";
+import type { FieldsChanged } from "./table-hooks.js";
 import { makeUserHooks } from "./user-hooks.js";
 
 const ID = new ObjectId();
@@ -17,7 +18,7 @@ function tableOf(name: string): Table {
 
 const users = tableOf("svc_user");
 
-function hooks(isOtherLeft = false, providers: readonly string[] = []) {
+function hooks(isOtherLeft = false, providers: readonly string[] = [], isRootAdmin = true) {
   const forgotten: string[] = [];
   const cleared: string[] = [];
   const made = makeUserHooks({
@@ -28,6 +29,7 @@ function hooks(isOtherLeft = false, providers: readonly string[] = []) {
       throw new Error("the database is away");
     },
     emailOf: async (id) => `${id}@example.com`,
+    isRootAdmin: async () => isRootAdmin,
     takeTurn: async () => isOtherLeft,
     hasProvider: async (id) => providers.includes(id),
     adminLock: (task) => task("ours"),
@@ -60,13 +62,23 @@ describe("a stored value", () => {
   });
 });
 
+const LOSSES: [string, FieldsChanged | null][] = [
+  ["deleted", null],
+  ["made ordinary", { set: new Map([["isRootAdmin", false]]), unset: [] }],
+  ["deactivated", { set: new Map([["isActive", false]]), unset: [] }],
+  ["left without a password", { set: new Map(), unset: ["passwordHash"] }],
+];
+
+describe("an ordinary user", () => {
+  it.each(LOSSES)("can be %s without a turn, unless they are root admin by then", async (_name, change) => {
+    const { changing } = hooks(false, [], false);
+    const condition = await changing(users, ID, change, async (given) => given);
+    expect(condition).toEqual({ isRootAdmin: { $ne: true } });
+  });
+});
+
 describe("the last active root admin", () => {
-  it.each([
-    ["deleted", null],
-    ["made ordinary", { set: new Map([["isRootAdmin", false]]), unset: [] }],
-    ["deactivated", { set: new Map([["isActive", false]]), unset: [] }],
-    ["left without a password", { set: new Map(), unset: ["passwordHash"] }],
-  ])("can't be %s", async (_name, change) => {
+  it.each(LOSSES)("can't be %s", async (_name, change) => {
     const act = async () => "done";
     await expect(hooks(false).changing(users, ID, change, act)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await hooks(true).changing(users, ID, change, act)).toBe("done");

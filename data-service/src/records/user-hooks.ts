@@ -19,6 +19,7 @@ export interface UserHooksDeps {
    * deleted user.
    */
   readonly clearAway: (userId: string) => Promise<void>;
+  readonly isRootAdmin: (userId: string) => Promise<boolean>;
   /**
    * Puts a turn into the record of this user and of every root admin.
    * @returns whether another active root admin can sign in, or this user is none
@@ -50,7 +51,7 @@ function leftOfAdmin(table: Table, change: FieldsChanged | null): "everything" |
 
 /** Of the table of users. */
 export function makeUserHooks(deps: UserHooksDeps): TableHooks {
-  const { hash, forgetUser, clearAway, emailOf, takeTurn, hasProvider, adminLock } = deps;
+  const { hash, forgetUser, clearAway, emailOf, isRootAdmin, takeTurn, hasProvider, adminLock } = deps;
   return {
     ...NO_HOOKS,
     /** With its e-mail in the one spelling, so that it is checked as it will be stored. */
@@ -90,6 +91,8 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       const userId = String(id);
       const left = leftOfAdmin(table, change);
       if (left === "everything") return act({});
+      // Whoever is none takes none away, so that nobody waits for the deletion of an ordinary user, however long that takes.
+      if (!(await isRootAdmin(userId))) return act({ [requireField(table, "isRootAdmin")]: { $ne: true } });
       return adminLock(async (turn) => {
         const isSafe =
           (await takeTurn(userId, turn)) || (left === "providers" && (await hasProvider(userId)));

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { CommandProxy } from "../../support/command-proxy.js";
+import { type CommandProxy, isCommand, stopAt } from "../../support/command-proxy.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, read } from "./make.js";
 
@@ -76,6 +76,19 @@ describe("of two moves", () => {
     );
     expect([early.status, late.status]).toEqual([200, 409]);
     expect((await read(second, "svc_folder", a)).parent).toBeNull();
+  }, 60_000);
+});
+
+describe("an ordinary user whose deletion takes long", () => {
+  it("keeps nobody from switching off another one", async () => {
+    const going = (await make(second, "svc_user", { email: "going@example.com" })).id;
+    const other = (await make(second, "svc_user", { email: "other@example.com" })).id;
+    const deletion = await stopAt(proxy, isCommand("delete", "svc_user"), () =>
+      first.delete(`/svc_user/${going}`),
+    );
+    const { status } = await second.patch(`/svc_user/${other}`, { isActive: false });
+    deletion.goOn();
+    expect([status, (await deletion.answer).status]).toEqual([200, 200]);
   }, 60_000);
 });
 
