@@ -30,6 +30,7 @@ import type { Store } from "../mongo/connect.js";
 import { makeIdentityStore } from "../mongo/identity-store.js";
 import { makeKeyStore } from "../mongo/key-store.js";
 import { makeOnceStore } from "../mongo/once-store.js";
+import { sweepOwnerless } from "../mongo/ownerless-rows.js";
 import { authSweeps, makeSessionStore } from "../mongo/session-store.js";
 import { makeThrottleStore } from "../mongo/throttle-store.js";
 import { makeUserStore } from "../mongo/user-store.js";
@@ -95,7 +96,12 @@ export async function makeAuth(
     digest,
     throttle,
     audit,
-    sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep],
+    sweeps: [
+      ...authSweeps(db),
+      sweepOwnerless(db, config.systemTablePrefix),
+      entries.sweep,
+      makeOnceStore(db).sweep,
+    ],
     identify: identify(proofs),
     authenticate: authenticate(proofs),
   };
