@@ -49,7 +49,8 @@ async function removeOwnerless(
       .limit(AT_ONCE)
       .toArray();
     const named = { _id: { $in: found.map(({ userId }) => userId) } };
-    const there = new Set((await users.distinct("_id", named)).map(String));
+    const known = await users.find(named, { projection: { _id: 1 } }).toArray();
+    const there = new Set(known.map(({ _id }) => String(_id)));
     const gone = found.filter(
       ({ userId, createdAt, pending }) =>
         !there.has(String(userId)) && createdAt < before && pending === undefined,
