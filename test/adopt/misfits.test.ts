@@ -303,6 +303,16 @@ describe("a clone of an id, as JavaScript makes it, and a pattern where a link b
     },
   };
 
+  async function misfit(): Promise<void> {
+    await leave("pets", [
+      { _id: CLONE, t: "a" },
+      { _id: "a pattern", t: "a", parentId: PATTERN, friendsIds: [PATTERN] },
+      { _id: "fits", t: "b", parentId: "bob", friendsIds: ["bob"] },
+    ]);
+    const cloned = { parentId: clone, friendsIds: [clone], note: clone };
+    await collection("pets").updateOne({ t: "a", parentId: null }, [{ $set: cloned }]);
+  }
+
   beforeAll(async () => {
     await leave("owners", [{ _id: "ann" }]);
     await adopt({ name: "owners", idType: "string", columns: [{ name: "name", type: "string" }] });
@@ -316,7 +326,7 @@ describe("a clone of an id, as JavaScript makes it, and a pattern where a link b
         { name: "note", type: "json" },
       ],
       relations: [
-        { name: "parent", type: "many-to-one", table: "owners", inverse: "children" },
+        { name: "parent", type: "many-to-one", table: "owners", inverse: "children", counted: true },
         { name: "friends", type: "many-to-many", table: "owners", inverse: "friendly" },
       ],
     });
@@ -324,13 +334,7 @@ describe("a clone of an id, as JavaScript makes it, and a pattern where a link b
       "owners",
       ["ann", "bob", "cy"].map((name) => ({ _id: name, name })),
     );
-    await leave("pets", [
-      { _id: CLONE, t: "a" },
-      { _id: "a pattern", t: "a", parentId: PATTERN, friendsIds: [PATTERN] },
-      { _id: "fits", t: "b", parentId: "bob", friendsIds: ["bob"] },
-    ]);
-    const cloned = { parentId: clone, friendsIds: [clone], note: clone };
-    await collection("pets").updateOne({ t: "a", parentId: null }, [{ $set: cloned }]);
+    await misfit();
   });
 
   it("is shown as it is", async () => {
@@ -363,5 +367,22 @@ describe("a clone of an id, as JavaScript makes it, and a pattern where a link b
     expect(status).toBe(200);
     const history = await data(`/pets/${encodeURIComponent(CLONE)}/history`);
     expect(history.map(({ changes }) => changes)).toEqual([{ t: { from: "a", to: "c" } }]);
+  });
+
+  it("is counted nowhere, and keeps no record from being linked anew and deleted", async () => {
+    const counts = async (): Promise<unknown> =>
+      data("/owners", { fields: "_count(children)", sort: "id" }).then((all) =>
+        all.map(({ _count }) => _count),
+      );
+    const before = await counts();
+    for (const id of [CLONE, "a pattern"].map(encodeURIComponent)) {
+      await misfit();
+      const body = { parent: "cy", friends: ["ann"], note: 1 };
+      expect([id, (await admin.patch(`/pets/${id}`, body)).status]).toEqual([id, 200]);
+      expect([id, (await admin.delete(`/pets/${id}`)).status]).toEqual([id, 200]);
+      await misfit();
+      expect([id, (await admin.delete(`/pets/${id}`)).status]).toEqual([id, 200]);
+    }
+    expect(await counts()).toEqual(before);
   });
 });

@@ -100,9 +100,11 @@ export function imageOf(table: Table, document: StoredRecord): Document {
   return image;
 }
 
-/** What another program has stored, and this one can't, is kept as its JSON. */
+/** Of what another program has stored, the part that this one can't is kept as its JSON. */
 function storable(value: unknown): Stored {
-  return isStorable(value) ? asStored(value) : JSON.stringify(plainJson(value));
+  if (isStorable(value)) return asStored(value);
+  if (Array.isArray(value)) return value.map(storable);
+  return JSON.stringify(plainJson(value));
 }
 
 /**

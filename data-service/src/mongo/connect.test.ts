@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { connectStore, isTooOld, promises } from "./connect.js";
+import { READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
 const URL = process.env.MONGODB_URL ?? "";
@@ -48,7 +49,14 @@ describe("connectStore", () => {
     const reader = await connectStore(
       `mongodb://127.0.0.1:${port}/${store.db.databaseName}?directConnection=true`,
     );
-    expect(await reader.db.collection("connect_text").findOne()).toMatchObject({ text: "caf\ufffd" });
+    const read = { collection: "connect_text", pipeline: [], most: 1, maxTimeMS: 10_000 };
+    const command = readCommand(reader.db, "connect_text", [], 1);
+    const [first] = (await readWhole(reader.db, read)) ?? [];
+    expect([
+      first?.text,
+      (await reader.db.runCursorCommand(command, READ_OPTIONS).next())?.text,
+      (await reader.db.collection("connect_text").findOne())?.text,
+    ]).toEqual(["caf\ufffd", "caf\ufffd", "caf\ufffd"]);
     await reader.close();
     door.close();
     await texts.drop();

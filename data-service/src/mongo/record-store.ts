@@ -28,7 +28,7 @@ import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
-import { mostAnswered, readCommand, readWhole } from "./whole-answer.js";
+import { mostAnswered, READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
 export type UpdateOperators = UpdateFilter<BsonDocument>;
@@ -476,7 +476,7 @@ export class RecordStore {
    */
   #openCursor({ collection }: Table, pipeline: Stage[]): RunCommandCursor {
     const command = readCommand(this.#db, collection, pipeline, 0);
-    return this.#db.runCursorCommand(command).setBatchSize(FIRST_BATCH_SIZE);
+    return this.#db.runCursorCommand(command, READ_OPTIONS).setBatchSize(FIRST_BATCH_SIZE);
   }
 
   #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {

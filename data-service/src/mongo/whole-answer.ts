@@ -11,6 +11,9 @@ const MOST_DOCUMENTS = 10_000;
 /** Stages that answer no more documents than they get. */
 const KEEPING = ["$match", "$sort", "$skip", "$project", "$addFields", "$set", "$lookup"];
 
+/** A command takes these from no client (connect.ts says why). */
+export const READ_OPTIONS = { enableUtf8Validation: false } as const;
+
 /** A pipeline as the command that opens its cursor; as a `find`, if possible. */
 export function readCommand(db: Db, collection: string, pipeline: Stage[], batchSize: number): Document {
   const form = findForm(pipeline);
@@ -58,7 +61,7 @@ async function inOneMessage(
 ): Promise<StoredRecord[] | undefined> {
   // Only asking for one more tells that there is none.
   const command = { ...readCommand(db, collection, pipeline, most + 1), maxTimeMS };
-  const { cursor } = await db.command(command, signal === undefined ? {} : { signal });
+  const { cursor } = await db.command(command, { ...READ_OPTIONS, ...(signal && { signal }) });
   if (Number(cursor.id) === 0) return cursor.firstBatch;
   const id = Long.isLong(cursor.id) ? cursor.id : Long.fromNumber(Number(cursor.id));
   // If it stays open all the same, the database closes it after a while.

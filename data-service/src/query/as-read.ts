@@ -1,6 +1,7 @@
 // What was read from the database goes back into it: as a value, and as the condition that it is still the same.
+import { isStorable } from "../catalog/bson-json.js";
 import type { Stored } from "../catalog/column-types.js";
-import { type Document, NO_LIST } from "./lower/document.js";
+import { type Document, LIST, NO_LIST } from "./lower/document.js";
 import type { StoredRecord } from "./shape.js";
 
 /**
@@ -12,6 +13,8 @@ export function asStored(value: unknown): Stored {
 
 /** What a field must satisfy that still has this value, null = nothing: MongoDB would find the value in a list as well. */
 export function stillIs(value: Stored | null): Document {
+  // Another program has stored what can't be sent: then its kind is all that can be asked for.
+  if (!isStorable(value)) return Array.isArray(value) ? LIST : { $type: "object", ...NO_LIST };
   return Array.isArray(value) ? { $eq: value } : { $eq: value, ...NO_LIST };
 }
 

@@ -1,5 +1,6 @@
 // How large the records of an answer come out. Related records that were read for many are shared by all that show them; the
 // answer writes them out for each of these, so a few of them can become millions. Pure.
+import { bsonTypeOf } from "../catalog/bson-json.js";
 import { isBinary } from "../catalog/column-types.js";
 import type { AuthorizedNode } from "./ast.js";
 import { childField, isKeyOnly } from "./lower/read.js";
@@ -52,7 +53,7 @@ function sizeOfValue(value: unknown): number {
   if (typeof value === "string") return VALUE + value.length;
   if (typeof value !== "object" || value === null) return VALUE;
   if (isBinary(value)) return VALUE + value.length();
-  if (value instanceof Date || "_bsontype" in value) return VALUE;
+  if (value instanceof Date || bsonTypeOf(value) !== undefined) return VALUE;
   const inside = Object.entries(value);
   return inside.reduce((sum, [name, each]) => sum + name.length + sizeOfValue(each), VALUE);
 }

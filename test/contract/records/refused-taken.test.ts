@@ -97,7 +97,7 @@ describe("a record that keeps a unique value, as others have taken its former on
   });
 });
 
-it("an address that a user keeps, as others have taken the former one, is still to be proved (B1)", async () => {
+it("an address that a user keeps, as others have taken the former one, is still to be proved", async () => {
   const role = await roleFor(api, "manager", ["svc_user", "profiles"]);
   const manager = { email: "m@example.com", password: "long enough 1" };
   await make(api, "svc_user", { ...manager, role });

@@ -4,6 +4,8 @@
 // link: it leads nowhere, so that nothing is found, counted, changed or deleted by it.
 import type { LinkField } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { isPlain } from "../../catalog/mixed-id.js";
+import { stillIs } from "../as-read.js";
 import { anyOf, type Document, LIST, NO_LIST } from "./document.js";
 
 /** To be found by its own id is like being linked to. */
@@ -32,5 +34,5 @@ export function linksElsewhere(link: LinkField, id: Stored | null): Document {
 
 /** Documents that still hold what was read from the field. */
 export function stillLinks(link: LinkField, value: Stored | null): Document {
-  return Array.isArray(value) ? { [link.field]: { $eq: value } } : linksTo(link, [value]);
+  return Array.isArray(value) || !isPlain(value) ? { [link.field]: stillIs(value) } : linksTo(link, [value]);
 }

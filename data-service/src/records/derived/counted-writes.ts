@@ -10,6 +10,7 @@ import {
   type Table,
 } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { isPlain } from "../../catalog/mixed-id.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { throwAway } from "../../mongo/driver-errors.js";
@@ -292,8 +293,8 @@ function ownCounter(table: Table, field: string): Counter | undefined {
  */
 export function linksIn(value: unknown, { list }: Pick<LinkField, "list"> = { list: true }): Stored[] {
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return list ? value.map(asStored) : [];
-  return [asStored(value)];
+  const members = Array.isArray(value) ? (list ? value : []) : [value];
+  return members.filter(isPlain).map(asStored);
 }
 
 /** Each once: a list that another program wrote may hold an id twice, or null. */

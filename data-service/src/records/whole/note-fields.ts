@@ -1,5 +1,6 @@
 // Notes what a record holds before a change that may have to be taken back.
 import { ObjectId } from "bson";
+import { isStorable } from "../../catalog/bson-json.js";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
@@ -51,7 +52,7 @@ export async function noteFields(
   const read = formerProjection([...fields, ...links]);
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
-  const had = fields.filter((field) => before[field] !== undefined);
+  const had = fields.filter((field) => before[field] !== undefined && isStorable(before[field]));
   const lists = linksChanged(table, change).filter(({ list }) => list);
   const step: ChangedStep = {
     kind: "changed",
