@@ -94,7 +94,8 @@ describe("a document becomes a record", () => {
   it("opens sealed values, those of another copy of the BSON library too", () => {
     const sealed = new Binary(Buffer.from("abc"));
     expect(shaped("books", "royalty", { _id: 1, royalty: sealed })).toEqual({ royalty: "opened 3 bytes" });
-    const foreign = Object.assign(Object.create({ _bsontype: "Binary", length: () => 3 }), {});
+    const mark = { [Symbol.for("@@mdb.bson.version")]: 7 };
+    const foreign = Object.create({ _bsontype: "Binary", ...mark, length: () => 3 });
     expect(shaped("books", "royalty", { _id: 1, royalty: foreign })).toEqual({ royalty: "opened 3 bytes" });
   });
 
