@@ -50,6 +50,8 @@ beforeAll(async () => {
   await table("people", [passport, tags], { columns: [name, code] });
   await table("berths", [to("pier", "piers", "berths")]);
   await table("yachts", [to("berth", "berths", "yachts"), tags]);
+  await table("shows", [], { columns: [name, code], changes: true });
+  await table("acts", [to("show", "shows", "acts")]);
 }, 120_000);
 
 afterAll(() => system?.stop());
@@ -93,6 +95,20 @@ describe("a list of new records", () => {
     linked.goOn();
     expect((await linked.answer).status).toBe(400);
     expect((await api.get("/books", { filter: { name: { _ends_with: "of two" } } })).body.data).toEqual([]);
+  });
+
+  it("takes along what others have linked to the first, where it is refused for a later one", async () => {
+    await make(api, "shows", { code: "taken" });
+    const shows = [{ name: "first" }, { name: "last", code: "taken" }];
+    const refused = await stopAt(held.proxy, isCommand("delete", "shows"), () => slow.post("/shows", shows));
+    const [first] = (await api.get("/shows", { filter: { name: "first" } })).body.data;
+    const act = (await make(api, "acts", { name: "late", show: first.id })).id;
+    refused.goOn();
+    expect((await refused.answer).status).toBe(409);
+    expect([await read(api, "shows", first.id), await read(api, "acts", act)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });
 

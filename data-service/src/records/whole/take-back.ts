@@ -5,6 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import type { ObjectId } from "bson";
 import {
   type Catalog,
+  isJournaled,
   type Relation,
   relationIn,
   type Table,
@@ -144,10 +145,11 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
   const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
   const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
-  if (left.length === 0) return;
   // It goes for good even if its table keeps deleted records, as if it had never been; what others linked to it goes as usual.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
+  if (isJournaled(table) && left.length < step.ids.length) await lookAfterGone(deps, deleter, table, step);
+  if (left.length === 0) return;
   const take = async (ids: readonly Stored[], condition: Document = {}): Promise<boolean> => {
     await keepOthers(deps, catalog, { table, ids }, left, reach);
     return deleter.takeAway({ table, ids }, { condition });
@@ -170,6 +172,12 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     // One that has to stay must not keep the others.
     await oneByOne();
   });
+}
+
+/** The first of a list that was refused are gone already where a journal is kept: others may have linked to them meanwhile. */
+async function lookAfterGone(deps: Deps, deleter: Deleter, table: Table, { ids }: MadeStep): Promise<void> {
+  const there = await deps.store.existing(table, ids);
+  await deleter.lookAgain({ table, ids: ids.filter((id) => !there.has(idText(table, id))) });
 }
 
 /**
