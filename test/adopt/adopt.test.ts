@@ -1061,6 +1061,32 @@ describe("a schema file that says where data lies", () => {
   });
 });
 
+describe("the history of a collection whose times lie in other fields", () => {
+  it("tells of a column in the field that is the time of a change elsewhere", async () => {
+    const url = freshDatabase();
+    const file = join(directory, "times.json");
+    const storage = { collection: "legacy", updatedAt: "changed_at" };
+    const columns = [{ name: "edited", field: "updatedAt", type: "string" }];
+    await writeFile(file, JSON.stringify({ tables: [{ name: "legacy", storage, columns, history: true }] }));
+    const service = await serve(url, file);
+    try {
+      const admin = await signIn(service.url, ADMIN);
+      const [{ id }] = (await admin.post("/legacy", { edited: "one" })).body.data;
+      expect((await admin.patch(`/legacy/${id}`, { edited: "two" })).status).toBe(200);
+      const { body } = await admin.get(`/legacy/${id}/history`);
+      expect(body.data.map(({ changes }: Row) => changes)).toEqual([
+        { edited: { from: "one", to: "two" } },
+        { edited: { from: null, to: "one" } },
+      ]);
+    } finally {
+      await service.stop();
+      const owner = new MongoClient(url);
+      await owner.db().dropDatabase();
+      await owner.close();
+    }
+  }, 60_000);
+});
+
 describe("a schema file that says another place than the data has", () => {
   it("is refused, and nothing is changed", async () => {
     const url = freshDatabase();

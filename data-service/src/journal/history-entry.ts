@@ -6,15 +6,13 @@ import type { Entry } from "./entry.js";
 /** A change as the history keeps it; `before` and `after` have only the changed fields. */
 export type HistoryEntry = Entry;
 
-/** Set by every write; a change of these says nothing. */
-const ALWAYS_CHANGED = ["_id", "updatedAt"];
-
 /** Leaves out what the change did not change. */
 export function changedFields(entry: Entry): HistoryEntry {
   const { before = {}, after = {}, ...rest } = entry;
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   const changed = [...names].filter(
-    (name) => !ALWAYS_CHANGED.includes(name) && !sameValue(before[name], after[name]),
+    // The id is in the entry itself.
+    (name) => name !== "_id" && !sameValue(before[name], after[name]),
   );
   return {
     ...rest,
