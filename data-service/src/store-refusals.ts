@@ -11,6 +11,13 @@ export class RecordTooLarge extends AppError {
   }
 }
 
+/** The failure of a read that shows an encrypted value which no key of ours opens. */
+export class CantDecrypt extends AppError {
+  constructor(message: string, cause: unknown) {
+    super("INTERNAL_ERROR", { message, cause });
+  }
+}
+
 /** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
 export function tookTooLong(cause?: unknown): AppError {
   const message = "The query took too long; filter by fewer records or by an indexed column.";

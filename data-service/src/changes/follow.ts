@@ -138,7 +138,7 @@ class Following {
       // The head has been sent, so an error body would be read as events. The client learns what is wrong when it
       // reconnects.
       const { table } = this.#follower;
-      if (!(err instanceof AppError)) this.#deps.logger.error({ err, table }, "a stream of changes broke");
+      if (!isClientError(err)) this.#deps.logger.error({ err, table }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
     } finally {
       clearTimeout(this.#looking);

@@ -19,7 +19,7 @@ import { Remembered } from "../records/read/remembered.js";
 import { NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
-import { RecordTooLarge } from "../store-refusals.js";
+import { CantDecrypt, RecordTooLarge } from "../store-refusals.js";
 import { eventsOf, type JudgedEvent } from "./events-of.js";
 
 /** Records that are told together. They are held until the slowest of their clients has read them. */
@@ -129,9 +129,11 @@ async function recordsOf(
   const read = (): Promise<readonly (Versioned | undefined)[]> =>
     distinct.length > 1 ? readSmall(deps, shape, distinct, MOST_BYTES) : readEach(deps, shape, distinct);
   const records = await read().catch((error: unknown) => {
-    if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;
+    if (![RecordTooLarge, NoRoom, CantDecrypt].some((unreadable) => error instanceof unreadable)) throw error;
     if (distinct.length > 1) throw new NoRoom();
-    // A record that would show too much is reported as unreadable, so that those after it can still be told.
+    if (error instanceof CantDecrypt)
+      deps.logger.error({ err: error.cause, table: table.name }, error.message);
+    // A record that can't be shown is reported as unreadable, so that those after it can still be told.
     return [undefined];
   });
   return new Map(

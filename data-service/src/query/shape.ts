@@ -1,10 +1,10 @@
 // Documents -> the JSON of an answer's records: whatever the query did not select can't get out here.
-import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
+import { CantDecrypt } from "../store-refusals.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
 import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
 
@@ -119,7 +119,7 @@ function opened(
   } catch (cause) {
     const id = COLUMN_TYPES[idColumn.type].toJson(document[idColumn.field]);
     const message = `${column.name}: the value of the record ${String(id)} of "${name}" can't be decrypted`;
-    throw new AppError("INTERNAL_ERROR", { message, cause });
+    throw new CantDecrypt(message, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 // GET /{table}/changes: what happens to the records that a caller may see, as it happens.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import { Binary, MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
 import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -461,6 +461,35 @@ describe("a stream of changes", () => {
     const [created] = await source.first(1, "created");
     expect([updated?.data.record, created?.data.record]).toEqual([null, { name: "empty", boxes: [] }]);
   }, 60_000);
+
+  it("goes on behind a record with a value that no key of ours opens, and the log names it", async () => {
+    const source = await follow("/notes/changes", { query: { fields: "title,pin" } });
+    const sealed = await make("/notes", { title: "sealed", pin: "1234" });
+    await source.first(1, "created");
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const unreadable = { $set: { pin: new Binary(Buffer.alloc(60, 1)) } };
+    await client
+      .db()
+      .collection("notes")
+      .updateOne({ _id: new ObjectId(sealed) }, unreadable);
+    await client.close();
+    source.close();
+    await admin.patch(`/notes/${sealed}`, { title: "changed" });
+    await make("/notes", { title: "next" });
+    // Both at once, as after a pause.
+    const again = await follow("/notes/changes", {
+      query: { fields: "title,pin" },
+      from: source.lastEventId,
+    });
+    const told = await again.first(2, ...CHANGES, "end");
+    expect(told.map(({ event, data }) => [event, data.record])).toEqual([
+      ["updated", null],
+      ["created", { title: "next", pin: null }],
+    ]);
+    await until(stack.dataService.log, (log) =>
+      log.includes(`pin: the value of the record ${sealed} of \\"notes\\" can't be decrypted`),
+    );
+  });
 
   it("is ended by a rename, and never goes on with another table of its name", async () => {
     const title = { columns: [{ name: "title", type: "string" }] };
