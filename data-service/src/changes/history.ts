@@ -6,15 +6,17 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { isCut } from "../journal/entry.js";
 import type { HistoryEntry } from "../journal/history-entry.js";
+import type { LastingCaller } from "../lasting-caller.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
-import type { Principal } from "../principal.js";
 import { asStored } from "../query/as-read.js";
+import { rowRules } from "../query/authorize-read.js";
 import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
+import { whileAllowed } from "../records/read/while-allowed.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Sealer } from "../records/write/seal.js";
 
@@ -33,17 +35,18 @@ export interface HistoryAnswer {
 }
 
 /**
- * Lists what has happened to a record, newest first. Only root admins see the history of a record that no longer exists.
+ * Lists what has happened to a record, newest first, as long as the caller may read what that began with. Only root admins see
+ * the history of a record that no longer exists.
  * @throws AppError 400, 401, 403, 404 as reading the record would, 404 for a table without `history`
  */
 export async function history(
   deps: HistoryDeps,
-  principal: Principal,
+  caller: LastingCaller,
   tableName: string,
   idText: string,
   parameters: Parameters,
 ): Promise<HistoryAnswer> {
-  const rights = await deps.rights(principal);
+  const rights = await deps.rights(caller.principal);
   const { table, id, shape, paging, meta } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
     rights.require(catalog, found, "read");
@@ -66,8 +69,14 @@ export async function history(
   const total = meta.length > 0 || record === undefined ? await count() : 0;
   if (record === undefined && total === 0) throw recordNotFound(table);
   const members = membersShown(table, shape.view, rights.isRoot ? undefined : record?.json);
+  const began = {
+    rights,
+    actions: ["read"],
+    shown: { root: shape.node, rules: rowRules(shape.view) },
+  } as const;
+  const entries = whileAllowed(deps, caller, began, deps.journalStore.historyOf(table.id, id, paging));
   return {
-    entries: shown(deps.journalStore.historyOf(table.id, id, paging), members),
+    entries: shown(entries, members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
   };
 }

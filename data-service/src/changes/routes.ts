@@ -41,13 +41,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     .get(async (request, response) => {
       const parameters = readParameters(searchOf(request), ["limit", "page", "meta"]);
       const { table, id } = request.params;
-      const { entries, meta } = await history(
-        deps,
-        principalOf(request),
-        String(table),
-        String(id),
-        parameters,
-      );
+      const { entries, meta } = await history(deps, callerOf(request), String(table), String(id), parameters);
       await respondWithList(response, entries, meta);
     })
     .all(onlyMethods("GET", "HEAD"));

@@ -1,11 +1,19 @@
 // GET /{table}/{id}/history: who changed what in a record and when.
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { mostInSocket } from "../../support/process-facts.js";
+import { readSlowly, type SlowReader } from "../../support/slow-reader.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { columnsWith, patchConfirmed, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
 
 const reader = { email: "reader@example.com", password: "correct horse battery" };
+const slow = { ...reader, email: "slow@example.com" };
+
+const TEXT_BYTES = 900_000;
+/** With the text before and after each, far more than may be on its way to a client that does not read. */
+const ENTRIES = Math.ceil((20 * 1024 * 1024 + 2 * mostInSocket()) / (2 * TEXT_BYTES));
 
 let stack: Stack;
 let admin: Api;
@@ -393,6 +401,47 @@ describe("a reader who is not root", () => {
     await admin.delete(`/books/${book}`);
     expect(await changesOf(book)).toBe(404);
     expect((await apiOf(`${stack.appUrl}/api`).get(`/books/${book}/history`)).status).toBe(401);
+  });
+
+  describe("and reads slowly", () => {
+    /** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
+    const LOOKED_AT_MS = 4_500;
+    let rule: string;
+    let account: string;
+    let path: string;
+    let reading: SlowReader | undefined;
+
+    beforeAll(async () => {
+      await make("/svc_table", { name: "long", history: true, columns: [{ name: "text", type: "text" }] });
+      const whole = await make("/svc_role", { name: "readers of what is long" });
+      rule = await make("/svc_permission", { table: "long", action: "read", role: whole });
+      account = await make("/svc_user", { ...slow, role: whole });
+      const long = await make("/long", { text: "" });
+      path = `/long/${long}/history?limit=100`;
+      const { MongoClient, ObjectId } = await import("mongodb");
+      const client = await MongoClient.connect(stack.mongodbUrl);
+      const kept = client.db().collection("_history");
+      const created = await kept.findOne({ record: new ObjectId(long) });
+      const image = { text: "x".repeat(TEXT_BYTES) };
+      const updated = { ...created, kind: "updated", before: image, after: image };
+      for (let at = 0; at < ENTRIES; at += 1) await kept.insertOne({ ...updated, _id: new ObjectId() });
+      await client.close();
+    }, 60_000);
+
+    afterEach(() => reading?.leave());
+
+    it.each<[string, () => Promise<Answer>]>([
+      ["less may be read", () => admin.patch(`/svc_permission/${rule}`, { filter: { text: "" } })],
+      ["the session has ended", () => admin.patch(`/svc_user/${account}`, { isActive: false })],
+    ])("gets no more once %s", async (_word, change) => {
+      const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", slow);
+      const headers = { Authorization: `Bearer ${body.accessToken}` };
+      reading = await readSlowly(`${stack.appUrl}/api${path}`, headers);
+      await reading.readTo(TEXT_BYTES);
+      expect((await change()).status).toBe(200);
+      await delay(LOOKED_AT_MS);
+      await expect(reading.readAll()).rejects.toThrow("aborted");
+    });
   });
 
   it("is named as the one who made a change", async () => {
