@@ -49,14 +49,26 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
 
 /**
  * The definition with its journal's epoch: a new epoch begins whenever a table without a journal begins to keep one, and
- * whenever a member's values move to another field, because the new definition can't read what was noted before.
+ * whenever records have values under the new definition that were noted elsewhere, or not at all.
  */
 export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
   const { journalEpoch: _former, ...storage } = after.storage;
-  const begins = isJournaled(after) && !isJournaled(before);
-  const isOther = begins || (isJournaled(after) && movedMembers({ before, after }).length > 0);
+  const isOther = isJournaled(after) && (!isJournaled(before) || showsUnnoted({ before, after }));
   const journalEpoch = (before.storage.journalEpoch ?? 0) + (isOther ? 1 : 0);
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
+}
+
+/** Are there members in another field, or back in one that was not read for a while, or columns that get their default? */
+function showsUnnoted(change: Transition): boolean {
+  const { before, after } = change;
+  const formerly = (id: string) => before.columns.find((each) => each.id === id);
+  if (after.columns.some((column) => isFilled(formerly(column.id), column))) return true;
+  const { fields, retired = [] } = before.storage;
+  // Documents of an adopted collection may have the field of a new member as well.
+  const mayHave = (field: string): boolean => after.storage.adopted === true || retired.includes(field);
+  return Object.entries(after.storage.fields).some(
+    ([id, field]) => isMoved(change, id) && (id in fields || mayHave(field)),
+  );
 }
 
 /** Will the values of a member be in another field? */

@@ -6,6 +6,7 @@ import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
 import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
+import type { Row } from "../records/make.js";
 
 /** For a machine that does other things as well. */
 const SLACK_MS = 3_000;
@@ -70,6 +71,20 @@ async function make(path: string, body: unknown): Promise<string> {
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
   return answer.body.data[0].id;
 }
+
+/** A new table with an order, which was told to a client that has left since. */
+async function followed(word: string) {
+  const name = `orders_${word.replaceAll(/\W+/g, "_")}`;
+  const id = await define({ name, changes: true, columns: [{ name: "price", type: "int" }] });
+  const query = { filter: { price: { _gt: 5 } } };
+  const source = await follow(`/${name}/changes`, { query });
+  const order = await make(`/${name}`, { price: 10 });
+  await source.first(1, "created");
+  source.close();
+  return { table: `/svc_table/${id}`, path: `/${name}`, query, order, from: source.lastEventId };
+}
+
+const flag = { name: "open", type: "boolean" };
 
 /** What was told, short. */
 function short(source: EventSource): string[] {
@@ -409,20 +424,26 @@ describe("a stream of changes", () => {
     expect(await events(last.lastEventId)).toEqual(["ready", "created mark"]);
   });
 
-  it("says `reset` to whoever comes back behind a change that stores a column otherwise", async () => {
-    const price = { name: "price", type: "int" };
-    const table = await define({ name: "orders", changes: true, columns: [price] });
-    const query = { filter: { price: { _gt: 5 } } };
-    const source = await follow("/orders/changes", { query });
-    const order = await make("/orders", { price: 10 });
-    const [told] = await source.first(1, "created");
-    source.close();
-    await admin.delete(`/orders/${order}`);
-    const [{ columns }] = (await admin.get(`/svc_table/${table}`)).body.data;
-    const change = { columns: [{ id: columns[0].id, type: "float" }] };
-    expect((await admin.patch(`/svc_table/${table}`, change)).status).toBe(200);
-    const again = await follow("/orders/changes", { query, from: told?.id ?? "" });
-    expect(again.told[0]?.event).toBe("reset");
+  it.each<["reset" | "ready", string, (own: Row) => object[]]>([
+    ["reset", "stores a column otherwise", (own) => [{ ...own, type: "float" }]],
+    ["reset", "has a column more, with a default", (own) => [own, { ...flag, default: true }]],
+    ["ready", "has a column more, without one", (own) => [own, flag]],
+  ])("begins with `%s` for whoever comes back to a table that %s by then", async (first, word, columns) => {
+    const { table, path, query, order, from } = await followed(word);
+    await admin.delete(`${path}/${order}`);
+    const [own] = (await admin.get(table)).body.data[0].columns;
+    expect((await admin.patch(table, { columns: columns(own) })).status).toBe(200);
+    expect((await follow(`${path}/changes`, { query, from })).told[0]?.event).toBe(first);
+  });
+
+  it("says `reset` to whoever comes back behind a time in which a column was away", async () => {
+    const { table, path, query, order, from } = await followed("away");
+    const refused = await admin.patch(table, { columns: [] });
+    const { confirmHash: confirm } = refused.body.error.details;
+    expect((await admin.patch(table, { columns: [] }, { confirm })).status).toBe(200);
+    await admin.delete(`${path}/${order}`);
+    expect((await admin.post(`${table}/undo`)).status).toBe(200);
+    expect((await follow(`${path}/changes`, { query, from })).told[0]?.event).toBe("reset");
   });
 
   it("says `reset` in a stream that stays open over such a time, however short", async () => {
