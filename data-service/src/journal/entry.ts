@@ -178,3 +178,18 @@ export function entryOf(table: Table, pending: Pending, document?: StoredRecord)
   const { instance: _instance, ...rest } = pending;
   return fitted({ ...rest, ...(document === undefined ? {} : { after: imageOf(table, document) }) });
 }
+
+/** The entry for the end of a record that was made and taken back. Nobody asked for it, and of several only one is kept. */
+export function takenBackOf({ id, table, record, revision, at, after = {} }: Entry): Entry {
+  return {
+    id: new ObjectId(),
+    table,
+    record,
+    kind: "deleted",
+    revision: revision + 1,
+    by: null,
+    at,
+    before: after,
+    previous: id,
+  };
+}

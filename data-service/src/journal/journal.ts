@@ -1,14 +1,15 @@
 // Records changes in the journal: announced before they are made, published when they are, repaired after a crash.
 import type { Logger } from "@portico/shared/logger";
 import type { Table } from "../catalog/catalog.js";
+import { idText } from "../catalog/record-ids.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { StoredRecord } from "../query/shape.js";
-import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending } from "./entry.js";
+import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending, takenBackOf } from "./entry.js";
 
 export interface JournalDeps {
   readonly journal: JournalStore;
-  readonly store: Pick<RecordStore, "read">;
+  readonly store: Pick<RecordStore, "read" | "existing">;
   readonly logger: Logger;
   /** Tells the followers in this process. */
   readonly published: () => void;
@@ -87,6 +88,30 @@ export class Journal {
     );
     await this.publish(table, entries);
     for (const id of byChange.keys()) this.#remember(id);
+    await this.#tellGone(table, entries);
+  }
+
+  /**
+   * For new records that were taken back, as if they had never been: others may have told of them already, and then it is told
+   * that they have gone. Whoever tells of them from now on finds that out (see complete).
+   */
+  async takenBack(table: Table, pending: readonly Pending[]): Promise<void> {
+    await this.#tellGone(table, await this.#deps.journal.entries(pending.map(({ id }) => id)));
+  }
+
+  /** Tells of the end of records whose making was told, unless they are there, or their end is known. */
+  async #tellGone(table: Table, told: readonly Entry[]): Promise<void> {
+    const { journal, store } = this.#deps;
+    const made = told.filter(({ kind }) => kind === "created");
+    if (made.length === 0) return;
+    const there = await store.existing(
+      table,
+      made.map(({ record }) => record),
+    );
+    const gone: Entry[] = [];
+    for (const each of made.filter(({ record }) => !there.has(idText(table, record))))
+      if (!(await journal.isDeletedAfter(each))) gone.push(takenBackOf(each));
+    await this.publish(table, gone);
   }
 
   /**
@@ -120,7 +145,7 @@ export class Journal {
    */
   async #isTold({ history = false }: Table, { id }: Pending): Promise<boolean> {
     const { journal } = this.#deps;
-    const told = await journal.entry(id);
+    const [told] = await journal.entries([id]);
     if (told !== undefined && history) await journal.keep([told]);
     return told !== undefined;
   }

@@ -51,7 +51,7 @@ export interface JournaledStoreDeps {
    * published after each write is waited for, and it is never on disk without what was written before it.
    */
   readonly light: Pick<RecordStore, "insert" | "updateAndGet" | "remove">;
-  readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete">;
+  readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete" | "takenBack">;
   /** Names this process. */
   readonly instance: string;
   readonly now: () => Date;
@@ -145,14 +145,18 @@ export class JournaledStore {
     return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
   }
 
-  /** For inserts that were refused halfway: whatever was inserted is removed, and nothing is published. */
+  /** For inserts that were refused halfway: whatever was inserted is removed, and nothing is published that others have not. */
   async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
     const ours = {
       _id: { $in: pending.map(({ record }) => record) },
       [`${CHANGE_FIELD}.e`]: { $in: pending.map(({ id }) => id) },
     };
-    if (pending.length > 1) await this.#deps.store.remove(table, ours);
-    await this.#deps.journal.withdraw(pending);
+    const { store, journal } = this.#deps;
+    if (pending.length > 1) {
+      await store.remove(table, ours);
+      await journal.takenBack(table, pending);
+    }
+    await journal.withdraw(pending);
   }
 
   async #changeEach(table: Table, which: Document, wish: Wish): Promise<number> {

@@ -157,16 +157,15 @@ export class JournalStore {
     return entries.filter((entry) => !refused.has(entry));
   }
 
-  /** The entry of a change; undefined if it was not made, or was pruned. */
-  async entry(id: ObjectId): Promise<Entry | undefined> {
-    const found = await this.#journal.findOne({ entry: id });
-    if (found === null) return undefined;
-    const { _id: _number, entry, ...rest } = found;
-    return { id: entry, ...rest };
+  /** The entries of changes; none of those that were not made, or were pruned. */
+  async entries(ids: readonly ObjectId[]): Promise<Entry[]> {
+    const found = await this.#journal.find({ entry: { $in: [...ids] } }).toArray();
+    return found.map(({ _id: _number, entry, ...rest }) => ({ id: entry, ...rest }));
   }
 
-  /** Was the record deleted after this was announced, by this or another change? */
-  async isDeletedAfter({ id, table, record, revision, at, previous }: Pending): Promise<boolean> {
+  /** Was the record deleted after this change was announced, by this or another one? */
+  async isDeletedAfter(change: Omit<Pending, "instance">): Promise<boolean> {
+    const { id, table, record, revision, at, previous } = change;
     // Of a life that began with a known change, the index takes no second deletion. Of another life, one may have this number.
     const number = previous?.equals(id) === true ? { $gte: revision } : { $gt: revision };
     return this.#has({ table, record, kind: "deleted", revision: number, at: { $gte: at } });

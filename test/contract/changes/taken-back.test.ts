@@ -1,0 +1,91 @@
+// Records of a list that is refused halfway, which others have told of before they were gone again: it is told that they went.
+import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import type { Answer, Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
+import { isCommand, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
+import { allowAll } from "../../support/rules.js";
+import { make, makeTable, type Row } from "../records/make.js";
+
+let system: QuickAndSlow;
+let api: Api;
+let held: BehindProxy;
+let slow: Api;
+let source: EventSource | undefined;
+
+beforeAll(async () => {
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
+  const columns = [
+    { name: "name", type: "string" },
+    { name: "code", type: "string", unique: true },
+  ];
+  await makeTable(api, { name: "shows", columns, changes: true, history: true });
+  await allowAll(api, ["shows"], null);
+  await make(api, "shows", { code: "taken" });
+}, 120_000);
+
+beforeEach(() => {
+  source?.close();
+  held.proxy.decide(() => "pass");
+});
+
+afterAll(async () => {
+  source?.close();
+  await system?.stop();
+});
+
+/** A list that is refused for its last record, and has not yet taken back its first. */
+async function refusedHalfway(name: string): Promise<Stopped<Answer> & { readonly first: string }> {
+  source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+  const list = [{ name }, { name: "last", code: "taken" }];
+  const refused = await stopAt(held.proxy, isCommand("delete", "shows"), () => slow.post("/shows", list));
+  const [first] = (await api.get("/shows", { filter: { name } })).body.data;
+  return { ...refused, first: first.id };
+}
+
+/** What is told of a record, to followers and in its history, once something later is told. */
+async function toldOf(id: string): Promise<Row> {
+  const later = await make(api, "shows", { name: "later" });
+  const told = async (count: number): Promise<Row[]> => [...((await source?.first(count, ...CHANGES)) ?? [])];
+  let all = await told(1);
+  while (!all.some(({ data }) => data.id === later.id)) all = await told(all.length + 1);
+  const { body } = await api.get(`/shows/${id}/history`);
+  return {
+    events: all.filter(({ data }) => data.id === id).map(({ event }) => event),
+    history: (body.data ?? []).map(({ event, revision }: Row) => `${event} ${revision}`),
+  };
+}
+
+const both = { events: ["created", "deleted"], history: ["deleted 2", "created 1"] };
+
+it("tells so where they were told of before", async () => {
+  const { first, goOn, answer } = await refusedHalfway("before");
+  expect((await api.patch(`/shows/${first}`, { code: "taken" })).status).toBe(409);
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect(await toldOf(first)).toEqual(both);
+});
+
+it("tells so where they are told of afterwards", async () => {
+  const { first, goOn, answer } = await refusedHalfway("afterwards");
+  const telling = await stopAt(held.proxy, isCommand("insert", "_journal"), () =>
+    slow.patch(`/shows/${first}`, { name: "other" }),
+  );
+  goOn();
+  expect((await answer).status).toBe(409);
+  telling.goOn();
+  expect((await telling.answer).status).toBe(404);
+  expect(await toldOf(first)).toEqual(both);
+});
+
+it("tells nothing more of one that others have changed before it was taken back", async () => {
+  const { first, goOn, answer } = await refusedHalfway("changed");
+  expect((await api.patch(`/shows/${first}`, { name: "other" })).status).toBe(200);
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect(await toldOf(first)).toEqual({
+    events: ["created", "updated", "deleted"],
+    history: ["deleted 3", "updated 2", "created 1"],
+  });
+});
