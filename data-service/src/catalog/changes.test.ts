@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { same } from "./canonical.js";
-import type { Transition } from "./changed-fields.js";
+import { type Transition, withJournalEpoch } from "./changed-fields.js";
 import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
@@ -218,6 +218,31 @@ describe("the difference of two definitions", () => {
       for (const list of [columns, relations])
         expect(new Set(list.map(({ name }) => name)).size).toBe(list.length);
     });
+  });
+});
+
+describe("the epoch of a journal", () => {
+  it("is another one for a new column if documents may have its field already", () => {
+    const parts = {
+      name: "t",
+      changes: true,
+      columns: [{ id: "c1", name: "age", type: "int" }],
+      relations: [],
+    };
+    const before = definition(parts);
+    const wider = { ...parts, columns: [...parts.columns, { id: "c2", name: "open", type: "boolean" }] };
+    const epochIn = (storage: Partial<TableDefinition["storage"]>): number | undefined => {
+      const [from, to] = [before, definition(wider, before)].map((each) => ({
+        ...each,
+        storage: { ...each.storage, ...storage },
+      }));
+      return from && to && withJournalEpoch(from, to).storage.journalEpoch;
+    };
+    expect([epochIn({}), epochIn({ adopted: true }), epochIn({ retired: ["open"] })]).toEqual([
+      undefined,
+      1,
+      1,
+    ]);
   });
 });
 
