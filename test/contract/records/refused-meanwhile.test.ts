@@ -262,23 +262,48 @@ describe("a change that is refused, of a record whose former link others have ta
 });
 
 describe("a restore", () => {
-  it("does not wait for the mark of the delete that it undoes", async () => {
+  /** The step in which records of a table are deleted and kept. */
+  const isDeleteOf = (table: string) => (command: string) =>
+    isCommand("update", table)(command) && command.includes("updatedAt");
+
+  async function harbourWithFerries(): Promise<{ readonly harbour: string; readonly ferries: string[] }> {
     const harbour = await named("harbours", "H");
-    const ferry = (await make(api, "ferries", { name: "F", harbour })).id;
-    const isLast = (command: string): boolean =>
-      isCommand("update", "harbours")(command) && command.includes("updatedAt");
-    // The ferries are deleted, the harbour is not yet.
-    const going = await stopped(isLast, () => slow.delete(`/harbours/${harbour}`));
-    const restored = api.post(`/harbours/${harbour}/restore`);
-    const late = await Promise.race([restored, delay(3_000, undefined, { ref: false })]);
-    going.goOn();
-    expect(late).toMatchObject({ status: 200 });
-    // It is tried again, and takes both.
-    expect((await going.answer).status).toBe(200);
-    const found = await Promise.all(
-      [`/harbours/${harbour}`, `/ferries/${ferry}`].map((path) => api.get(path)),
+    const ferries = [await make(api, "ferries", { harbour }), await make(api, "ferries", { harbour })];
+    return { harbour, ferries: ferries.map(({ id }) => id) };
+  }
+
+  const ferriesOf = async (harbour: string) =>
+    (await api.get("/ferries", { filter: { harbour }, fields: "id", sort: "id" })).body.data.map(
+      ({ id }: { id: string }) => id,
     );
-    expect(found.map(({ status }) => status)).toEqual([404, 404]);
+
+  it.each([
+    ["nothing has gone", "ferries"],
+    ["all has gone but the record itself", "harbours"],
+  ])(
+    "waits for a delete that is under way, and brings back all that goes with it (%s)",
+    async (_so, table) => {
+      const { harbour, ferries } = await harbourWithFerries();
+      const going = await stopped(isDeleteOf(table), () => slow.delete(`/harbours/${harbour}`));
+      const restored = api.post(`/harbours/${harbour}/restore`);
+      await Promise.race([restored, delay(1_000, undefined, { ref: false })]);
+      going.goOn();
+      expect([(await going.answer).status, (await restored).status]).toEqual([200, 200]);
+      expect(await ferriesOf(harbour)).toEqual(ferries);
+    },
+  );
+
+  it("does not wait for the mark of the delete that it undoes", async () => {
+    const { harbour, ferries } = await harbourWithFerries();
+    const isUnmark = (command: string): boolean =>
+      isCommand("update", "harbours")(command) && command.includes("$unsetField");
+    const going = await stopped(isUnmark, () => slow.delete(`/harbours/${harbour}`));
+    const restored = api.post(`/harbours/${harbour}/restore`);
+    const early = await Promise.race([restored, delay(3_000, undefined, { ref: false })]);
+    going.goOn();
+    expect(early).toMatchObject({ status: 200 });
+    expect((await going.answer).status).toBe(200);
+    expect(await ferriesOf(harbour)).toEqual(ferries);
   });
 });
 

@@ -22,7 +22,7 @@ import { letGoOfMissing } from "./missing-links.js";
 /**
  * @param condition only while the record satisfies it; `{}` = always
  * @param mayKnow whether the caller may know a relation
- * @returns false when the record is there and does not satisfy the condition
+ * @returns false when the record is there and does not satisfy the condition, or a delete is about to take it
  * @throws AppError 404, 409
  */
 export async function runRestore(
@@ -42,6 +42,8 @@ export async function runRestore(
   const act = actOf(record);
   const isDeleted = record[DELETED_FIELD] !== undefined;
   if (act === undefined && !isDeleted) return true;
+  // What the delete is still to take along would not be found here, and could not come back with the record later.
+  if (!isDeleted && record[LEAVING_FIELD] !== undefined) return false;
   const own = { table, ids: [id] };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
@@ -49,9 +51,7 @@ export async function runRestore(
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
-    // A delete that began earlier and is not through has no claim to the record any more; one that begins after this has.
-    if (!isDeleted) await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
-    else if ((await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
+    if (isDeleted && (await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
       await bringBack(deps, step, gone, !step.leadsOn, log);
@@ -89,7 +89,7 @@ async function bringBack(
   for (const id of ids) await noteFields(deps, table, id, own, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
   const gone = isWhole ? marks : [DELETED_FIELD];
-  // As in runRestore: such a delete is judged again, or was left behind by a dead process.
+  // A delete that has marked these is judged again, is through, or was left behind by a dead process.
   const { set } = own.change;
   return deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
