@@ -46,6 +46,9 @@ beforeAll(async () => {
   await table("farms", [], kept);
   for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
   await table("crates", [to("within", "crates", "crates", { required: false })], kept);
+  await table("orders", [], kept);
+  const ref = to("ref", "refs", "lines", { required: false, onDelete: "RESTRICT" });
+  await table("lines", [to("order", "orders", "lines"), ref], kept);
   const passport = { name: "passport", type: "one-to-one", table: "passports" };
   await table("people", [passport, tags], { columns: [name, code] });
   await table("berths", [to("pier", "piers", "berths")]);
@@ -213,6 +216,23 @@ describe("a restoration that stops between two levels", () => {
     expect((await begun.answer).status).toBe(200);
     expect(await living()).toBe(4);
     expect(await held.db.collection("crates").countDocuments({ _deletion: { $exists: true } })).toBe(0);
+  });
+});
+
+describe("a delete for good that begins while its record is restored", () => {
+  it("takes what the restoration has brought back", async () => {
+    const order = await named("orders", "O");
+    for (const name of ["first", "second"]) await make(api, "lines", { name, order });
+    expect((await api.delete(`/orders/${order}`)).status).toBe(200);
+    const begun = await stopAt(held.proxy, isLastOf("lines"), () => slow.post(`/orders/${order}/restore`));
+    const going = await stopAt(held.proxy, isCommand("delete", "lines"), () =>
+      slow.delete(`/orders/${order}?permanent=true`),
+    );
+    const restored = await goingOn(held.proxy, isReadOf("orders"), begun);
+    going.goOn();
+    restored.goOn();
+    expect([(await going.answer).status, (await restored.answer).status]).toEqual([200, 409]);
+    expect(await held.db.collection("lines").countDocuments()).toBe(0);
   });
 });
 

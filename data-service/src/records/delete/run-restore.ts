@@ -41,16 +41,19 @@ export async function runRestore(
   }
   const act = actOf(record);
   const isDeleted = record[DELETED_FIELD] !== undefined;
+  const isMarked = record[LEAVING_FIELD] !== undefined;
   if (act === undefined && !isDeleted) return true;
   // What the delete is still to take along would not be found here, and could not come back with the record later.
-  if (!isDeleted && record[LEAVING_FIELD] !== undefined) return false;
-  const own = { table, ids: [id] };
+  if (!isDeleted && isMarked) return false;
+  const own: Went = { table, ids: [id], leadsOn: false, isMarked };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
+    // Before anything is back: a delete that begins after that has a claim to all of it.
+    for (const step of [own, ...others]) if (step.isMarked) await unclaim(deps, step);
     if (isDeleted && (await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
@@ -73,6 +76,12 @@ function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefine
   return { _id: { $in: [...ids] }, [DELETION_FIELD]: act ?? null, ...stateCondition(table, "living") };
 }
 
+/** Deletes that have marked these are judged again, are through, or were left behind by a dead process. */
+async function unclaim({ store }: RecordDeps, { table, ids }: DeleteStep): Promise<void> {
+  const marked = { _id: { $in: [...ids] }, ...stateCondition(table, "deleted") };
+  await store.updateMany(table, marked, { $unset: { [LEAVING_FIELD]: "" } });
+}
+
 /**
  * @param isWhole whether nothing else of the act is still to come back after it
  * @returns how many came back: others may have been faster, or changed what the condition asks for
@@ -88,10 +97,8 @@ async function bringBack(
   const own = named(table, { set: { [table.updatedAt.field]: deps.clock.now() }, unset: marks });
   for (const id of ids) await noteFields(deps, table, id, own, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
-  const gone = isWhole ? marks : [DELETED_FIELD];
-  // A delete that has marked these is judged again, is through, or was left behind by a dead process.
   const { set } = own.change;
-  return deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
+  return deps.writes.updateMany(table, deleted, { set, unset: isWhole ? marks : [DELETED_FIELD] });
 }
 
 /**
@@ -121,6 +128,8 @@ function deletedAgain({ name }: Table): AppError {
 interface Went extends DeleteStep {
   /** Whether others in turn went with these. */
   leadsOn: boolean;
+  /** Whether deletes have marked any of them. */
+  readonly isMarked: boolean;
 }
 
 /**
@@ -130,22 +139,26 @@ interface Went extends DeleteStep {
 async function wentWith(
   deps: ActingDeps,
   catalog: Catalog,
-  first: DeleteStep,
+  first: Went,
   act: ObjectId,
 ): Promise<readonly Went[]> {
   const seen = new Set(first.ids.map((id) => `${first.table.id} ${idText(first.table, id)}`));
-  const steps: Went[] = [{ ...first, leadsOn: false }];
+  const steps = [first];
   // The list grows while it is walked.
   for (const step of steps) {
     const { table, ids } = step;
     for (const { owner, relation } of incomingLinks(catalog, table)) {
       if (relation.onDelete !== "CASCADE" || owner.deletedAt === undefined) continue;
       const which = { ...linksTo(relation.link, ids), [DELETION_FIELD]: act };
-      const found = await deps.store.read(owner, [{ $match: which }, { $project: { _id: 1 } }]);
+      const found = await deps.store.read(owner, [
+        { $match: which },
+        { $project: { _id: 1, [LEAVING_FIELD]: 1 } },
+      ]);
+      const isMarked = found.some((each) => each[LEAVING_FIELD] !== undefined);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
       step.leadsOn ||= unseen.length > 0;
-      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false })));
+      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false, isMarked })));
     }
   }
   return steps.slice(1);
