@@ -219,6 +219,38 @@ describe("a restoration that stops between two levels", () => {
   });
 });
 
+describe("a record that goes along at once with what it links to, while it is restored by itself", () => {
+  it("has been restored, and comes back with that", async () => {
+    const order = await named("orders", "O");
+    const line = (await make(api, "lines", { name: "first", order })).id;
+    await make(api, "lines", { name: "second", order });
+    expect((await api.delete(`/lines/${line}`)).status).toBe(200);
+    const begun = await stopAt(held.proxy, afterWrites(isLastOf("lines"), isReadOf("orders")), () =>
+      slow.post(`/lines/${line}/restore`),
+    );
+    expect((await api.delete(`/orders/${order}`)).status).toBe(200);
+    begun.goOn();
+    expect((await begun.answer).status).toBe(200);
+    expect((await api.post(`/orders/${order}/restore`)).status).toBe(200);
+    expect((await api.get("/lines", { filter: { order } })).body.data).toHaveLength(2);
+  });
+
+  it("does so with what went with it before", async () => {
+    const outer = await named("crates", "outer");
+    const middle = (await make(api, "crates", { name: "middle", within: outer })).id;
+    const inner = (await make(api, "crates", { name: "inner", within: middle })).id;
+    expect((await api.delete(`/crates/${middle}`)).status).toBe(200);
+    const begun = await stopAt(held.proxy, nth(2, isLastOf("crates")), () =>
+      slow.post(`/crates/${middle}/restore`),
+    );
+    expect((await api.delete(`/crates/${outer}`)).status).toBe(200);
+    begun.goOn();
+    expect((await begun.answer).status).toBe(200);
+    expect((await api.post(`/crates/${outer}/restore`)).status).toBe(200);
+    expect(await read(api, "crates", inner, "within.name")).toMatchObject({ within: { name: "middle" } });
+  });
+});
+
 describe("a delete for good that begins while its record is restored", () => {
   it("takes what the restoration has brought back", async () => {
     const order = await named("orders", "O");

@@ -17,7 +17,7 @@ export async function hasGoneAlong(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,
-  links: readonly LinkSet[],
+  links: readonly Pick<LinkSet, "relation" | "target" | "ids">[],
 ): Promise<boolean> {
   const along = links.filter(({ relation }) => takesAlong(relation));
   if (along.length === 0) return false;

@@ -9,15 +9,20 @@ import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { eachLink } from "../../query/lower/each-link.js";
 import { linksTo } from "../../query/lower/links.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { linksIn } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
+import { unlessTakenAlong } from "../write/link-foreign.js";
 import { linkable } from "./await-leaving.js";
-import { type DeleteStep, isWaiting, type MayKnow, stepsOf } from "./delete-effects.js";
+import { type DeleteStep, isWaiting, type MayKnow, stepsOf, takesAlong } from "./delete-effects.js";
+import { hasGoneAlong } from "./gone-along.js";
 import { actOf, stateCondition } from "./kept.js";
 import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
+import { Deleter } from "./run-delete.js";
 
 /**
  * @param condition only while the record satisfies it; `{}` = always
@@ -59,16 +64,44 @@ export async function runRestore(
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
       await bringBack(deps, step, gone, !step.leadsOn, log);
     }
-    // Somebody may have deleted what is needed, or the record itself, in the meantime.
-    await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
-    for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
-    await requireFree(deps, own.table, id);
-    // Deepest first: whoever sends it again finds what is below a record as long as the record names the act.
-    for (const { table: of, ids } of naming.toReversed())
-      await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
-    await end(deps, own.table, id);
+    const settle = async (): Promise<void> => {
+      // Somebody may have deleted what is needed, or the record itself, in the meantime.
+      await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
+      for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
+      await requireFree(deps, own.table, id);
+      // Deepest first: whoever sends it again finds what is below a record as long as the record names the act.
+      for (const { table: of, ids } of naming.toReversed())
+        await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
+      await end(deps, own.table, id);
+    };
+    const hasGone = () => hasGoneSince(deps, catalog, { table, id, record }, [own, ...others]);
+    await unlessTakenAlong(deps, own, [], settle, hasGone);
     return true;
   });
+}
+
+/**
+ * Has the record gone along with what it links to, since it was back? Then what came back with it goes the same way, and all
+ * of it will be back with that.
+ */
+async function hasGoneSince(
+  deps: ActingDeps,
+  catalog: Catalog,
+  { table, id, record }: { readonly table: Table; readonly id: Stored; readonly record: StoredRecord },
+  steps: readonly DeleteStep[],
+): Promise<boolean> {
+  const links = [...table.relations.values()].filter(takesAlong).map((relation) => ({
+    relation,
+    target: targetOf(catalog, relation),
+    ids: linksIn(record[relation.link.field]),
+  }));
+  const held = links.filter(({ ids }) => ids.length > 0);
+  if (!(await hasGoneAlong(deps, table, id, held))) return false;
+  const [now = {}] = await deps.store.byIds(table, [id], { [DELETION_FIELD]: 1 });
+  const act = actOf(now);
+  const deleter = new Deleter(deps, catalog);
+  for (const step of steps) await deleter.lookAgain(step, act && { id: act, at: deps.clock.now() });
+  return true;
 }
 
 /** Records of an act that are living again. */
