@@ -251,10 +251,30 @@ describe("a record that goes along at once with what it links to, while it is re
   });
 });
 
+describe("a record that is deleted again while it is restored", () => {
+  it("is not said to need itself", async () => {
+    const order = await named("orders", "O");
+    for (const name of ["first", "second"]) await make(api, "lines", { name, order });
+    const restore = (who: Api) => who.post(`/orders/${order}/restore`);
+    expect((await api.delete(`/orders/${order}`)).status).toBe(200);
+    const begun = await stopAt(held.proxy, afterWrites(isLastOf("lines"), isReadOf("orders")), () =>
+      restore(slow),
+    );
+    expect((await api.delete(`/orders/${order}`)).status).toBe(200);
+    begun.goOn();
+    const { status, body } = await begun.answer;
+    const message = `Another request has deleted this "orders" record again.`;
+    expect({ status, message: body.message }).toEqual({ status: 409, message });
+    expect((await restore(api)).status).toBe(200);
+    expect((await api.get("/lines", { filter: { order } })).body.data).toHaveLength(2);
+  });
+});
+
 describe("a delete for good that begins while its record is restored", () => {
   it("takes what the restoration has brought back", async () => {
     const order = await named("orders", "O");
-    for (const name of ["first", "second"]) await make(api, "lines", { name, order });
+    const names = ["back", "back as well"];
+    for (const name of names) await make(api, "lines", { name, order });
     expect((await api.delete(`/orders/${order}`)).status).toBe(200);
     const begun = await stopAt(held.proxy, isLastOf("lines"), () => slow.post(`/orders/${order}/restore`));
     const going = await stopAt(held.proxy, isCommand("delete", "lines"), () =>
@@ -264,7 +284,7 @@ describe("a delete for good that begins while its record is restored", () => {
     going.goOn();
     restored.goOn();
     expect([(await going.answer).status, (await restored.answer).status]).toEqual([200, 409]);
-    expect(await held.db.collection("lines").countDocuments()).toBe(0);
+    expect(await held.db.collection("lines").countDocuments({ name: { $in: names } })).toBe(0);
   });
 });
 

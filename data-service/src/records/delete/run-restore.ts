@@ -54,7 +54,7 @@ export async function runRestore(
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
-  await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
+  await requireNeeded(deps, catalog, mayKnow, { own, others }, { areBack: false });
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
     // Before anything is back: a delete that begins after that has a claim to all of it.
@@ -66,7 +66,7 @@ export async function runRestore(
     }
     const settle = async (): Promise<void> => {
       // Somebody may have deleted what is needed, or the record itself, in the meantime.
-      await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
+      await requireNeeded(deps, catalog, mayKnow, { own, others }, { areBack: true });
       for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
       await requireFree(deps, own.table, id);
       // Deepest first: whoever sends it again finds what is below a record as long as the record names the act.
@@ -199,24 +199,30 @@ async function wentWith(
 
 /**
  * A record whose link is required does not come back before the one that it links to, unless both come together.
- * @param together all that comes back now
+ * @param coming all that comes together: the record itself, and what went with it
+ * @param are whether it is back already
  * @throws AppError 409 naming the relation, if the caller may know it
  */
 async function requireNeeded(
   deps: ActingDeps,
   catalog: Catalog,
   mayKnow: MayKnow,
-  steps: readonly DeleteStep[],
-  together: readonly DeleteStep[] = [],
+  coming: { readonly own: DeleteStep; readonly others: readonly DeleteStep[] },
+  { areBack }: { readonly areBack: boolean },
 ): Promise<void> {
-  const coming = new Map<string, Set<string>>();
-  for (const { table, ids } of together)
-    coming.set(table.id, new Set([...(coming.get(table.id) ?? []), ...ids.map((id) => idText(table, id))]));
+  const steps = [coming.own, ...coming.others];
+  const texts = new Map<string, Set<string>>();
+  for (const { table, ids } of steps)
+    texts.set(table.id, new Set([...(texts.get(table.id) ?? []), ...ids.map((id) => idText(table, id))]));
   for (const step of steps) {
     for (const relation of step.table.relations.values()) {
       const target = targetOf(catalog, relation);
       if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
-      const lacking = await deletedTargets(deps, step, relation, target, coming.get(target.id));
+      const comesAsWell = (id: string): boolean => texts.get(target.id)?.has(id) === true;
+      const linked = await linkedBy(deps, step, relation, target);
+      const asked = areBack ? linked : linked.filter((id) => !comesAsWell(idText(target, id)));
+      const lacking = await deletedOf(deps, relation, target, asked);
+      if (lacking.some(comesAsWell)) throw deletedAgain(coming.own.table);
       if (lacking.length > 0) {
         if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
         throw new AppError("CONFLICT", "A record that this one needs is deleted; restore that one first.");
@@ -255,18 +261,15 @@ async function linkedBy(
 }
 
 /**
- * The ids of deleted records that a relation leads to, except those that come back as well.
+ * The ids of those that are deleted, of records that a relation leads to.
  * @throws AppError 503 when it takes long until that is decided
  */
-async function deletedTargets(
+async function deletedOf(
   { store }: RecordDeps,
-  step: DeleteStep,
   relation: Relation,
   target: Table,
-  coming: ReadonlySet<string> = new Set(),
+  linked: readonly Stored[],
 ): Promise<string[]> {
-  const all = await linkedBy({ store }, step, relation, target);
-  const linked = all.filter((id) => !coming.has(idText(target, id)));
   // A delete that has already looked for what blocks it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
   if (isWaiting(relation)) await linkable({ store }, target, linked, { waits: true, visible: living });
