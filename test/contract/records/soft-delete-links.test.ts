@@ -170,7 +170,7 @@ describe("a restored record", () => {
     const { status, body } = await restore("books", books);
     expect({ status, details: body.error.details }).toEqual({
       status: 409,
-      details: { table: "shelfs", relation: "shelf" },
+      details: { table: "shelfs", relation: "shelf", id: shelfs },
     });
   });
 

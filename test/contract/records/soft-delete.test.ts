@@ -470,6 +470,58 @@ describe("POST /{table}/{id}/restore", () => {
     }
   });
 
+  describe("of what needs a deleted record", () => {
+    const reads = ["clients", "parcels"].map((table) => ({ table, action: "read" }));
+    const restores = ["orders", "parcels", "clients"].map((table) => ({ table, action: "delete" }));
+    const [ofClients, ofParcels] = reads;
+    const ofGreen = { ...ofParcels, filter: { team: "green" } };
+    const facts = { table: "clients", relation: "client" };
+    let order: Row;
+
+    beforeAll(async () => {
+      const to = (name: string, table: string, more: object = {}) => ({
+        name,
+        type: "many-to-one",
+        table,
+        required: true,
+        ...more,
+      });
+      const [columns, softDelete] = [[{ name: "team", type: "string" }], true];
+      for (const name of ["clients", "orders"]) await makeTable(admin, { name, softDelete, columns });
+      const inOrder = to("order", "orders", { onDelete: "CASCADE", inverse: "parcels" });
+      const relations = [inOrder, to("client", "clients")];
+      await makeTable(admin, { name: "parcels", softDelete, columns, relations });
+      const parcels = [{ team: "blue", client: { team: "gone" } }];
+      order = await make(admin, "orders?fields=*,parcels.id,parcels.client.id", { parcels });
+      for (const path of [`/orders/${order.id}`, `/clients/${order.parcels[0].client.id}`]) await drop(path);
+    });
+
+    it.each([
+      ["who may see both", true, [...reads, ...restores]],
+      ["who may not see it deleted", false, [...reads, ...restores.slice(0, 2)]],
+      ["who may not see what needs it", false, [ofClients, ofGreen, ...restores]],
+      [
+        "who may not see the link",
+        false,
+        [ofClients, { ...ofParcels, fields: "team" }, { ...ofGreen, fields: "client" }, ...restores],
+      ],
+    ])("names the two to those %s (%p)", async (name, isNamed, given) => {
+      const rules = [...given, { table: "orders", action: "read" }] as object[];
+      const email = `${name.replaceAll(" ", ".")}@example.com`;
+      const api = await user(name, { ...people.editor, email }, rules);
+      const { status, body } = await api.post(`/orders/${order.id}/restore`);
+      const [{ id: parcel, client }] = order.parcels;
+      const [one, other] = isNamed
+        ? [`The "parcels" record ${parcel}`, `the record ${client.id}`]
+        : [`This "parcels" record`, "a record"];
+      expect({ status, message: body.message, details: body.error.details }).toEqual({
+        status: 409,
+        message: `${one} needs its "client", ${other} of "clients" that is deleted; restore that first.`,
+        details: isNamed ? { ...facts, id: client.id } : facts,
+      });
+    });
+  });
+
   it("is 404 for what was never there, and for a table that keeps nothing", async () => {
     expect((await admin.post("/posts/000000000000000000000000/restore")).status).toBe(404);
     const plain = await make(admin, "plain", { title: "x" });

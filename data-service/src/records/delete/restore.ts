@@ -1,4 +1,5 @@
 // POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
+import type { Table } from "../../catalog/catalog.js";
 import { allOf } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
@@ -12,7 +13,6 @@ import { atVersion, type Expected, type Versioned } from "../version.js";
 import { answerOf } from "../write/answer.js";
 import { isVisible, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
-import { knownBy } from "./delete-effects.js";
 import { runRestore } from "./run-restore.js";
 
 export interface RestoreRequest extends RecordRequest {
@@ -34,14 +34,13 @@ export async function restore(given: RecordDeps, request: RestoreRequest): Promi
     requireSettled(catalog, tablesDeletedFrom(catalog, table));
     const id = parseId(table, request.id);
     const shape = recordShape(deps, rights.view(catalog), table, request.parameters);
-    const rows = anyRow(rights.write(catalog, table, "delete", "all"));
-    const mayKnow = knownBy(shape.view);
+    const mayDelete = (each: Table) => anyRow(rights.write(catalog, each, "delete", "all"));
     await untilUncontended(deps, table, id, async () => {
-      const judged = await judgeRows(deps, table, id, rows);
+      const judged = await judgeRows(deps, table, id, mayDelete(table));
       if (judged === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
       await requireVersion(deps, shape, id, request.expected);
       const condition = allOf([judged, atVersion(request.expected)]);
-      return runRestore(deps, catalog, table, id, condition, mayKnow);
+      return runRestore(deps, catalog, table, id, condition, { view: shape.view, mayDelete });
     });
     const [record] = await answerOf(deps, shape, [id]);
     if (record === undefined) throw new Error("an answer without its record");

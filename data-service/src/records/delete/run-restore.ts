@@ -1,13 +1,9 @@
-// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration that
-// a crash interrupts is completed by sending it again: each record names the act until all that is below it is back.
-import { AppError } from "@portico/shared/app-error";
 import type { ObjectId } from "bson";
-import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
+import { type Catalog, incomingLinks, type Table, targetOf } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import { allOf, type Document } from "../../query/lower/document.js";
-import { eachLink } from "../../query/lower/each-link.js";
 import { linksTo } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { linksIn } from "../derived/counted-writes.js";
@@ -16,17 +12,17 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
 import { unlessTakenAlong } from "../write/link-foreign.js";
-import { linkable } from "./await-leaving.js";
-import { type DeleteStep, isWaiting, type MayKnow, stepsOf, takesAlong } from "./delete-effects.js";
+import { type DeleteStep, stepsOf, takesAlong } from "./delete-effects.js";
 import { hasGoneAlong } from "./gone-along.js";
 import { actOf, stateCondition } from "./kept.js";
 import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
+import { deletedAgain, linkedBy, type Restorer, requireNeeded } from "./needed-records.js";
 import { Deleter } from "./run-delete.js";
 
 /**
  * @param condition only while the record satisfies it; `{}` = always
- * @param mayKnow whether the caller may know a relation
+ * @param caller who restores it
  * @returns false when the record is there and does not satisfy the condition, or a delete is about to take it
  * @throws AppError 404, 409
  */
@@ -36,7 +32,7 @@ export async function runRestore(
   table: Table,
   id: Stored,
   condition: Document,
-  mayKnow: MayKnow,
+  caller: Restorer,
 ): Promise<boolean> {
   const which = allOf([{ _id: id }, condition]);
   const [record] = await deps.store.read(table, [{ $match: which }]);
@@ -54,7 +50,7 @@ export async function runRestore(
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
-  await requireNeeded(deps, catalog, mayKnow, { own, others }, { areBack: false });
+  await requireNeeded(deps, catalog, caller, { own, others }, { areBack: false });
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
     // Before anything is back: a delete that begins after that has a claim to all of it.
@@ -66,7 +62,7 @@ export async function runRestore(
     }
     const settle = async (): Promise<void> => {
       // Somebody may have deleted what is needed, or the record itself, in the meantime.
-      await requireNeeded(deps, catalog, mayKnow, { own, others }, { areBack: true });
+      await requireNeeded(deps, catalog, caller, { own, others }, { areBack: true });
       for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
       await requireFree(deps, own.table, id);
       // Deepest first: whoever sends it again finds what is below a record as long as the record names the act.
@@ -153,10 +149,6 @@ function freeIn(table: Table): Document {
   return { ...stateCondition(table, "living"), ...FREE };
 }
 
-function deletedAgain({ name }: Table): AppError {
-  return new AppError("CONFLICT", `Another request has deleted this "${name}" record again.`);
-}
-
 /** Records that went in one act. */
 interface Went extends DeleteStep {
   /** Whether others in turn went with these. */
@@ -198,40 +190,6 @@ async function wentWith(
 }
 
 /**
- * A record whose link is required does not come back before the one that it links to, unless both come together.
- * @param coming all that comes together: the record itself, and what went with it
- * @param are whether it is back already
- * @throws AppError 409 naming the relation, if the caller may know it
- */
-async function requireNeeded(
-  deps: ActingDeps,
-  catalog: Catalog,
-  mayKnow: MayKnow,
-  coming: { readonly own: DeleteStep; readonly others: readonly DeleteStep[] },
-  { areBack }: { readonly areBack: boolean },
-): Promise<void> {
-  const steps = [coming.own, ...coming.others];
-  const texts = new Map<string, Set<string>>();
-  for (const { table, ids } of steps)
-    texts.set(table.id, new Set([...(texts.get(table.id) ?? []), ...ids.map((id) => idText(table, id))]));
-  for (const step of steps) {
-    for (const relation of step.table.relations.values()) {
-      const target = targetOf(catalog, relation);
-      if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
-      const comesAsWell = (id: string): boolean => texts.get(target.id)?.has(id) === true;
-      const linked = await linkedBy(deps, step, relation, target);
-      const asked = areBack ? linked : linked.filter((id) => !comesAsWell(idText(target, id)));
-      const lacking = await deletedOf(deps, relation, target, asked);
-      if (lacking.some(comesAsWell)) throw deletedAgain(coming.own.table);
-      if (lacking.length > 0) {
-        if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
-        throw new AppError("CONFLICT", "A record that this one needs is deleted; restore that one first.");
-      }
-    }
-  }
-}
-
-/**
  * A delete for good may have missed these when it looked for what links to its record: as deleted ones it found them no
  * more, and as living ones not yet. One that looks later finds them living.
  */
@@ -243,43 +201,4 @@ async function letGoOfGone(deps: ActingDeps, catalog: Catalog, step: DeleteStep)
     const links = { table, relation, which: { _id: { $in: [...ids] } } };
     await letGoOfMissing(deps, links, target, await linkedBy(deps, step, relation, target));
   }
-}
-
-/** The ids that a relation of these records leads to, whatever has become of them. */
-async function linkedBy(
-  { store }: Pick<RecordDeps, "store">,
-  { table, ids }: DeleteStep,
-  { link }: Relation,
-  target: Table,
-): Promise<Stored[]> {
-  const found = await store.read(table, [
-    { $match: { _id: { $in: [...ids] } } },
-    ...eachLink(link),
-    { $group: { _id: `$${link.field}` } },
-  ]);
-  return idsOf(target, found);
-}
-
-/**
- * The ids of those that are deleted, of records that a relation leads to.
- * @throws AppError 503 when it takes long until that is decided
- */
-async function deletedOf(
-  { store }: RecordDeps,
-  relation: Relation,
-  target: Table,
-  linked: readonly Stored[],
-): Promise<string[]> {
-  // A delete that has already looked for what blocks it did not see the records that come back now.
-  const living = [{ $match: stateCondition(target, "living") }];
-  if (isWaiting(relation)) await linkable({ store }, target, linked, { waits: true, visible: living });
-  const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
-  return [...deleted];
-}
-
-function stillDeleted(table: Table, relation: Relation, target: Table): AppError {
-  return new AppError("CONFLICT", {
-    message: `This "${table.name}" record needs its "${relation.name}", a record of "${target.name}" that is deleted; restore that first.`,
-    details: { table: target.name, relation: relation.name },
-  });
 }
