@@ -12,9 +12,7 @@ import type { RecordDeps } from "../record-deps.js";
 import { LEAVING_FIELD } from "./leaving.js";
 
 /** How long a change of such a record, or a link to it, waits for what becomes of it. */
-const PATIENCE_MS = 5_000;
-const LOOK_MS = 20;
-const LOOK_AT_MOST_MS = 200;
+const PATIENTLY = { patienceMs: 5_000, everyMs: 20, atMostMs: 200 };
 
 /** How it is asked whether records may be linked to. */
 interface Linking {
@@ -38,21 +36,31 @@ export async function linkable(
   if (!waits) return store.existing(table, ids, visible);
   const chosen: Document = { $match: { _id: { $in: [...ids] } } };
   const look = async (): Promise<ReadonlySet<string> | false> => {
-    const fields = { _id: 1, [LEAVING_FIELD]: 1, [DELETED_FIELD]: 1 };
     const found =
       visible.length === 0
-        ? await store.byIds(table, ids, fields)
-        : await store.read(table, [chosen, ...visible, { $project: fields }]);
-    // What is deleted and kept is decided, though the mark comes off later.
-    const isWanted = (each: StoredRecord) =>
-      each[LEAVING_FIELD] !== undefined && (each[DELETED_FIELD] ?? null) === null;
+        ? await store.byIds(table, ids, ASKED)
+        : await store.read(table, [chosen, ...visible, { $project: ASKED }]);
     if (found.some(isWanted)) return false;
     return new Set(found.map(({ _id }) => idText(table, _id)));
   };
   const tooLate = () => {
     throw stillLeaving(table);
   };
-  return until(look, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate });
+  return until(look, { ...PATIENTLY, tooLate });
+}
+
+/** What tells whether a delete wants a record. */
+const ASKED = { _id: 1, [LEAVING_FIELD]: 1, [DELETED_FIELD]: 1 };
+
+/** What is deleted and kept is decided, though the mark comes off later. */
+function isWanted(record: StoredRecord): boolean {
+  return record[LEAVING_FIELD] !== undefined && (record[DELETED_FIELD] ?? null) === null;
+}
+
+/** Waits until no delete wants the record any more, if it is still there. @returns false when that takes long */
+export function isDecided({ store }: Pick<RecordDeps, "store">, table: Table, id: Stored): Promise<boolean> {
+  const look = async (): Promise<boolean> => !(await store.byIds(table, [id], ASKED)).some(isWanted);
+  return until(look, { ...PATIENTLY, tooLate: () => false });
 }
 
 /** Resolves when no delete wants the record any more, if it is still there. @throws AppError 503 when that takes long */

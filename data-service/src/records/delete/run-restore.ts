@@ -3,6 +3,7 @@ import { type Catalog, incomingLinks, type Table, targetOf } from "../../catalog
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { State } from "../../query/living.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
@@ -12,6 +13,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
 import { unlessTakenAlong } from "../write/link-foreign.js";
+import { isDecided } from "./await-leaving.js";
 import { type DeleteStep, stepsOf, takesAlong } from "./delete-effects.js";
 import { hasGoneAlong } from "./gone-along.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -23,7 +25,7 @@ import { Deleter } from "./run-delete.js";
 /**
  * @param condition only while the record satisfies it; `{}` = always
  * @param caller who restores it
- * @returns false when the record is there and does not satisfy the condition, or a delete is about to take it
+ * @returns false when the record is there and does not satisfy the condition, or a delete was about to take it
  * @throws AppError 404, 409
  */
 export async function runRestore(
@@ -44,8 +46,9 @@ export async function runRestore(
   const isDeleted = record[DELETED_FIELD] !== undefined;
   const isMarked = record[LEAVING_FIELD] !== undefined;
   if (act === undefined && !isDeleted) return true;
-  // What the delete is still to take along would not be found here, and could not come back with the record later.
-  if (!isDeleted && isMarked) return false;
+  // What a delete is still to take along would not be found here, and could not come back with the record later. One that is
+  // not over in time was left behind by a dead process: this goes on where it has stopped.
+  if (!isDeleted && isMarked && (await isDecided(deps, table, id))) return false;
   const own: Went = { table, ids: [id], leadsOn: false, isMarked };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
@@ -54,7 +57,8 @@ export async function runRestore(
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
     // Before anything is back: a delete that begins after that has a claim to all of it.
-    for (const step of [own, ...others]) if (step.isMarked) await unclaim(deps, step);
+    await unclaim(deps, own, isDeleted ? "deleted" : "living");
+    for (const step of others) await unclaim(deps, step, "deleted");
     if (isDeleted && (await bringBack(deps, own, which, others.length === 0, log)) === 0) return false;
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
@@ -106,8 +110,9 @@ function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefine
 }
 
 /** Deletes that have marked these are judged again, are through, or were left behind by a dead process. */
-async function unclaim({ store }: RecordDeps, { table, ids }: DeleteStep): Promise<void> {
-  const marked = { _id: { $in: [...ids] }, ...stateCondition(table, "deleted") };
+async function unclaim({ store }: RecordDeps, { table, ids, isMarked }: Went, state: State): Promise<void> {
+  if (!isMarked) return;
+  const marked = { _id: { $in: [...ids] }, ...stateCondition(table, state) };
   await store.updateMany(table, marked, { $unset: { [LEAVING_FIELD]: "" } });
 }
 
