@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { decodeJwt } from "jose";
+import { ObjectId } from "mongodb";
 import { apiOf, asAdmin } from "../support/api.js";
 import { loggedByNow } from "../support/process-facts.js";
 import { become, newPeople, PROVIDER_NAMES, type Profiles } from "./support/providers.js";
@@ -120,6 +121,13 @@ describe("a root admin", () => {
     const lost = await traveller.go(`${CHAT}/portal/me`);
     expect([lost.status, [...traveller.cookies(CHAT).keys()]]).toEqual([401, []]);
     expect((await me(appUrl)).isRootAdmin).toBe(true);
+    const { sub } = decodeJwt(traveller.cookies(appUrl).get("accessToken") ?? "");
+    // Whoever holds a copy of its refresh token has nothing when the user is none any more.
+    const left = await system.mongo
+      .db()
+      .collection("_sessions")
+      .distinct("origin", { userId: new ObjectId(sub) });
+    expect(left).toEqual([appUrl]);
   });
 
   it("is served by no API token that was made in such a session before (A22)", async () => {

@@ -27,6 +27,8 @@ export type SessionStore = IssueSessionDeps["sessions"] &
      * @param asOf when the epoch was about to be asked for: sessions made since then may be of a later one
      */
     removeAllBut(userId: string, epoch: string, asOf: Date): Promise<void>;
+    /** Removes those that a provider has opened on any other origin than this one. */
+    removeElsewhere(userId: string, origin: string): Promise<void>;
     removeAllOf(userId: string): Promise<void>;
   };
 
@@ -111,6 +113,10 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
     async removeAllBut(userId, epoch, asOf) {
       const user = ObjectId.createFromHexString(userId);
       await sessions.deleteMany({ userId: user, createdAt: { $lt: asOf }, epochs: { $ne: epoch } });
+    },
+    async removeElsewhere(userId, origin) {
+      const user = ObjectId.createFromHexString(userId);
+      await sessions.deleteMany({ userId: user, provider: { $ne: null }, origin: { $ne: origin } });
     },
     async removeAllOf(userId) {
       await sessions.deleteMany({ userId: ObjectId.createFromHexString(userId) });

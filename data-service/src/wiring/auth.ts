@@ -14,6 +14,7 @@ import { makeKeySealer } from "../auth/key-sealer.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
 import { makeRefreshTokens } from "../auth/refresh-token.js";
 import type { AuthRoutesDeps } from "../auth/routes.js";
+import type { RootOrigin } from "../auth/session.js";
 import { makeSessionCache } from "../auth/session-cache.js";
 import { openStoredKeys } from "../auth/stored-keys.js";
 import { makeThrottle } from "../auth/throttle.js";
@@ -35,6 +36,11 @@ import { authSweeps, makeSessionStore } from "../mongo/session-store.js";
 import { makeThrottleStore } from "../mongo/throttle-store.js";
 import { makeUserStore } from "../mongo/user-store.js";
 
+/** Where providers may sign root admins in. */
+export function rootOriginOf({ oauthRootElsewhere, appUrl }: Config): RootOrigin {
+  return oauthRootElsewhere ? null : appUrl;
+}
+
 export async function makeAuth(
   config: Config,
   secrets: Secrets,
@@ -43,7 +49,7 @@ export async function makeAuth(
   logger: Logger,
 ): Promise<AuthDeps> {
   const clock = systemClock;
-  const rootOrigin = config.oauthRootElsewhere ? null : config.appUrl;
+  const rootOrigin = rootOriginOf(config);
   const keys = await openStoredKeys(
     {
       store: makeKeyStore(db),

@@ -2,6 +2,7 @@
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";
+import type { RootOrigin } from "../auth/session.js";
 import type { Stored } from "../catalog/column-types.js";
 import { gramIndexesOf } from "../catalog/indexes.js";
 import { systemTableNames, systemTables } from "../catalog/system-tables.js";
@@ -46,7 +47,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { recordReader } from "../records/record-reader.js";
 import { makeRoleHooks, makeRuleHooks } from "../records/rule-hooks.js";
 import { type HooksOf, hooksByTable, type TableHooks } from "../records/table-hooks.js";
-import { makeUserHooks } from "../records/user-hooks.js";
+import { makeUserHooks, type UserHooksDeps } from "../records/user-hooks.js";
 import { areDone } from "../records/whole/are-done.js";
 import { areKept } from "../records/whole/are-kept.js";
 import { takeBack } from "../records/whole/take-back.js";
@@ -62,7 +63,7 @@ import { ruleChangeOf } from "../schema/rule-change.js";
 import { WriteGate } from "../schema/write-gate.js";
 import type { RequireSpace } from "../space-check.js";
 import { UnderWay } from "../under-way.js";
-import { type AuthParts, noted } from "./auth.js";
+import { type AuthParts, noted, rootOriginOf } from "./auth.js";
 import type { FileParts } from "./files.js";
 
 /** What the routes of records, tables and changes work with. */
@@ -300,12 +301,14 @@ function tableHooks(
 
 function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   const { accounts } = makeIdentityStore(db, config.systemTablePrefix);
+  const admins = makeAdminStore(db, config.systemTablePrefix);
+  const rootOrigin = rootOriginOf(config);
   return makeUserHooks({
-    ...makeAdminStore(db, config.systemTablePrefix),
+    ...admins,
     hash: auth.hasher.hash,
     adminLock: makeAdminLock(db, clock),
     forgetUser: auth.forgetUser,
-    clearAway: (userId) => clearAway({ ...auth, accounts }, userId),
+    clearAway: (userId) => clearAway({ ...auth, ...admins, accounts, rootOrigin }, userId),
     emailOf: auth.users.emailOf,
   });
 }
@@ -320,13 +323,22 @@ async function clearAway(
     sessions,
     apiTokens,
     accounts,
-  }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> & Pick<IdentityStore, "accounts">,
+    isRootAdmin,
+    rootOrigin,
+  }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> &
+    Pick<IdentityStore, "accounts"> &
+    Pick<UserHooksDeps, "isRootAdmin"> & { readonly rootOrigin: RootOrigin },
   userId: string,
 ): Promise<void> {
   // The sessions were dated by the clocks of other machines. One that stays behind is dead all the same, and expires.
   const asOf = new Date(clock.now().getTime() - CLOCKS_APART_MS);
   const user = await users.findById(userId);
-  if (user !== undefined) return sessions.removeAllBut(userId, user.epoch, asOf);
+  if (user !== undefined) {
+    await sessions.removeAllBut(userId, user.epoch, asOf);
+    if (rootOrigin !== null && (await isRootAdmin(userId)))
+      await sessions.removeElsewhere(userId, rootOrigin);
+    return;
+  }
   await sessions.removeAllOf(userId);
   await apiTokens.removeAllOf(userId);
   // One that has signed somebody in again meanwhile names the new user.
