@@ -1,6 +1,7 @@
 // An account whose address nobody has proved -> the account of whoever proves it: every way in that others have goes.
 import { type Collection, type Db, type Document, type Filter, ObjectId } from "mongodb";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
+import { FREE } from "../records/delete/leaving.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import type { UserDocument } from "./user-store.js";
 
@@ -26,7 +27,7 @@ export async function keepAddress(
   userId: string,
   email: string,
 ): Promise<boolean> {
-  const user = { _id: ObjectId.createFromHexString(userId), email: { $eq: email } };
+  const user = { _id: ObjectId.createFromHexString(userId), email: { $eq: email }, ...FREE };
   return (await users.updateOne(user, ONE_CHANGE)).matchedCount === 1;
 }
 
@@ -54,7 +55,7 @@ export async function takeOver(
 }
 
 function unproven(userId: string, email: string): Filter<UserDocument> {
-  return { _id: ObjectId.createFromHexString(userId), email: { $eq: email }, emailUnproven: true };
+  return { _id: ObjectId.createFromHexString(userId), email: { $eq: email }, emailUnproven: true, ...FREE };
 }
 
 /** Rows of a collection that let somebody into an account, or will. */
