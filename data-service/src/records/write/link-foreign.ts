@@ -1,7 +1,7 @@
 // Links that lie in the records of other tables: sets those to one record, and refuses to let go of required ones.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import { owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
+import { owningRelation, type Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
@@ -76,13 +76,13 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { target, relation } = set;
   const { field } = relation.link;
   const gaining = gainingIn(linking);
-  const { lost } = await addNoted(deps, linking, { gaining, former });
+  const { gained, lost } = await addNoted(deps, linking, { gaining, former });
   for (const each of asJudged(inLists(set, lost, "leaving"), { ...FREE, [field]: to.id }))
     await deps.writes.takeFromList(target, field, each, [to.id]);
-  await requireMoved(deps.store, target, former);
+  if (lost.length > 0) await requireMoved(deps.store, target, former);
   await requireJudged(deps, set, former);
-  await addNoted(deps, linking, { gaining, former: NOBODY });
-  await requireMoved(deps.store, target, gaining);
+  const late = await addNoted(deps, linking, { gaining, former: NOBODY });
+  if (gained.length + late.gained.length > 0) await requireMoved(deps.store, target, gaining);
   await requireJudged(deps, set, gaining);
 }
 
@@ -94,7 +94,7 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
 async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<MovingLinks> {
   const { to, set } = linking;
   const { target, relation } = set;
-  const links = await movingLinks(store, target, relation, what);
+  const links = await movingLinks(store, set, what);
   const { gained, lost } = links;
   if (gained.length > 0 || lost.length > 0) await noteLinks(linking, links);
   for (const each of asJudged(inLists(set, gained, "coming"), FREE))
@@ -129,7 +129,7 @@ async function moveNoted(
   const { to, set } = linking;
   const { relation, target } = set;
   const { field } = relation.link;
-  const links = await movingLinks(store, target, relation, what);
+  const links = await movingLinks(store, set, what);
   const { gained, lost } = links;
   if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
@@ -291,18 +291,14 @@ interface MovingLinks {
 /** The records that come to link here, and those that no longer do. Where a delete wants one of them, that is decided first. */
 async function movingLinks(
   store: RecordDeps["store"],
-  table: Table,
-  relation: Relation,
+  set: LinkSet,
   { gaining, former }: Moving,
 ): Promise<MovingLinks> {
-  const look = async () => [
-    await linksOf(store, table, relation, gaining),
-    await linksOf(store, table, relation, former),
-  ];
+  const look = async () => [await linksOf(store, set, gaining), await linksOf(store, set, former)];
   let found = await look();
   if (found.flat().some(({ isWanted }) => isWanted)) {
     const ids = found.flat().map(({ moved }) => moved.id);
-    await linkable({ store }, table, ids, { waits: true });
+    await linkable({ store }, set.target, ids, { waits: true });
     found = await look();
   }
   const [gained = [], lost = []] = found.map((each) => each.map(({ moved }) => moved));
@@ -314,12 +310,13 @@ const NOBODY: Document = { _id: { $in: [] } };
 /** Records that satisfy a condition, with their links, and whether a delete wants them. */
 async function linksOf(
   store: Pick<RecordDeps["store"], "read">,
-  table: Table,
-  { link: { field, list } }: Pick<Relation, "link">,
+  set: LinkSet,
   which: Document,
 ): Promise<{ readonly moved: Moved; readonly isWanted: boolean }[]> {
+  const { field, list } = set.relation.link;
+  const isOwned = takesAlong(owningRelation(set));
   const moved = movedField(field);
-  const found = await store.read(table, [
+  const found = await store.read(set.target, [
     { $match: which },
     { $project: { ...formerProjection([field, moved]), [LEAVING_FIELD]: 1 } },
   ]);
@@ -331,7 +328,7 @@ async function linksOf(
         before: before === null || list ? null : asStored(before),
         // The driver reads with a class of its own.
         by: by === null ? null : new ObjectId(String(by)),
-        ...(before === null && !list && { changes: changesOf(each) }),
+        ...(before === null && isOwned && { changes: changesOf(each) }),
       },
       isWanted: each[LEAVING_FIELD] !== undefined,
     };
