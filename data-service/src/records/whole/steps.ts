@@ -12,6 +12,8 @@ export interface MadeStep {
   readonly ids: readonly Stored[];
   /** The createdAt given to them; tells them from a record that another program inserted first under the same number. */
   readonly at?: Date;
+  /** The ids are not made for them: links to those may have been there before. */
+  readonly isBrought?: true;
 }
 
 /** Fields of a record are about to change: what they held. */

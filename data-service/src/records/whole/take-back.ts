@@ -148,7 +148,8 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
   // It goes for good even if its table keeps deleted records, as if it had never been; what others linked to it goes as usual.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
-  if (isJournaled(table) && left.length < step.ids.length) await lookAfterGone(deps, deleter, table, step);
+  const hasGone = isJournaled(table) && left.length < step.ids.length;
+  if (hasGone && step.isBrought !== true) await lookAfterGone(deps, deleter, table, step);
   if (left.length === 0) return;
   const take = async (ids: readonly Stored[], condition: Document = {}): Promise<boolean> => {
     await keepOthers(deps, catalog, { table, ids }, left, reach);

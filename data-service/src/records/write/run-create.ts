@@ -123,12 +123,13 @@ async function insertNoted(
   const ids = documents.map(({ _id }) => _id);
   const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
   if (plans.some((plan) => broughtId(plan) !== undefined)) {
+    const brought: MadeStep = { ...made, isBrought: true };
     // Their ids were not made for them, so another record may have one: only what is known to be ours may be taken back.
     await deps.writes.insert(table, documents).catch(async (error: unknown) => {
-      await noteInserted(log, made, error);
+      await noteInserted(log, brought, error);
       throw error;
     });
-    return log.note(made);
+    return log.note(brought);
   }
   await log.note(made);
   await deps.writes.insert(table, documents).catch(async (error: unknown) => {
