@@ -109,8 +109,11 @@ export class Journal {
       made.map(({ record }) => record),
     );
     const gone: Entry[] = [];
-    for (const each of made.filter(({ record }) => !there.has(idText(table, record))))
-      if (!(await journal.isDeletedAfter(each))) gone.push(takenBackOf(each));
+    for (const each of made.filter(({ record }) => !there.has(idText(table, record)))) {
+      // Whoever has deleted it tells so; an announcement goes only when that is done.
+      const isDeleted = (await journal.isDeletionAnnounced(each)) || (await journal.isDeletedAfter(each));
+      if (!isDeleted) gone.push(takenBackOf(each));
+    }
     await this.publish(table, gone);
   }
 
@@ -140,14 +143,16 @@ export class Journal {
   }
 
   /**
-   * Was the change published, and built on since? A crash of the database may have lost its history alone, which is
-   * completed.
+   * Was the change published, and built on since? A crash of the database may have lost its history alone, and that of a
+   * process the end of a record that it took back; both are completed.
    */
-  async #isTold({ history = false }: Table, { id }: Pending): Promise<boolean> {
+  async #isTold(table: Table, { id }: Pending): Promise<boolean> {
     const { journal } = this.#deps;
     const [told] = await journal.entries([id]);
-    if (told !== undefined && history) await journal.keep([told]);
-    return told !== undefined;
+    if (told === undefined) return false;
+    if (table.history === true) await journal.keep([told]);
+    await this.#tellGone(table, [told]);
+    return true;
   }
 
   /**
