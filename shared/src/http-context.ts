@@ -110,7 +110,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
  * Whether something has gone wrong here. For a mere refusal, such as one because of overload, the request's own log line says
  * everything.
  */
-function isFailure({ status, code, cause }: AppError): boolean {
+export function isFailure({ status, code, cause }: AppError): boolean {
   return status >= 500 && (cause !== undefined || code === "INTERNAL_ERROR");
 }
 

@@ -58,6 +58,14 @@ export function withJournalEpoch(before: TableDefinition, after: TableDefinition
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 
+/** The definition of a table that comes back: until then, what happened to the records it links to was not noted. */
+export function withNextEpoch(table: TableDefinition): TableDefinition {
+  const { journalEpoch = 0 } = table.storage;
+  return isJournaled(table)
+    ? { ...table, storage: { ...table.storage, journalEpoch: journalEpoch + 1 } }
+    : table;
+}
+
 /** Are there members in another field, or back in one that was not read for a while, or columns that get their default? */
 function showsUnnoted(change: Transition): boolean {
   const { before, after } = change;

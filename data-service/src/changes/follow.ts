@@ -1,5 +1,6 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two is gone.
 import { AppError, isClientError } from "@portico/shared/app-error";
+import { isFailure } from "@portico/shared/http-context";
 import type { JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
@@ -138,7 +139,8 @@ class Following {
       // The head has been sent, so an error body would be read as events. The client learns what is wrong when it
       // reconnects.
       const { table } = this.#follower;
-      if (!isClientError(err)) this.#deps.logger.error({ err, table }, "a stream of changes broke");
+      if (!(err instanceof AppError) || isFailure(err))
+        this.#deps.logger.error({ err, table }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
     } finally {
       clearTimeout(this.#looking);

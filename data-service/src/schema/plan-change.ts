@@ -7,7 +7,7 @@ import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
 import { type Catalog, type Counter, ownCounters, type Table, tableById } from "../catalog/catalog.js";
-import { withJournalEpoch } from "../catalog/changed-fields.js";
+import { withJournalEpoch, withNextEpoch } from "../catalog/changed-fields.js";
 import { diff, removal, type Step } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
@@ -149,7 +149,8 @@ export function completePlan(
 
 function withEpoch(own: DefinitionChange): DefinitionChange {
   const { from, to } = own;
-  return from === undefined || to === undefined ? own : { from, to: withJournalEpoch(from, to) };
+  if (to === undefined) return own;
+  return { from, to: from === undefined ? withNextEpoch(to) : withJournalEpoch(from, to) };
 }
 
 /** Relations of other tables refer to the table by its name, so they follow when it changes. */
