@@ -278,13 +278,14 @@ describe("a restore", () => {
     );
 
   it.each([
-    ["nothing has gone", "ferries"],
-    ["all has gone but the record itself", "harbours"],
+    ["only marks are set", isCommand("update", "ferries")],
+    ["nothing has gone", isDeleteOf("ferries")],
+    ["all has gone but the record itself", isDeleteOf("harbours")],
   ])(
     "waits for a delete that is under way, and brings back all that goes with it (%s)",
-    async (_so, table) => {
+    async (_so, isLast) => {
       const { harbour, ferries } = await harbourWithFerries();
-      const going = await stopped(isDeleteOf(table), () => slow.delete(`/harbours/${harbour}`));
+      const going = await stopped(isLast, () => slow.delete(`/harbours/${harbour}`));
       const restored = api.post(`/harbours/${harbour}/restore`);
       await Promise.race([restored, delay(1_000, undefined, { ref: false })]);
       going.goOn();

@@ -47,7 +47,7 @@ export async function requireNeeded(
       const linked = await linkedBy(deps, step, relation, target);
       const asked = areBack ? linked : linked.filter((id) => !comesAsWell(id));
       const ids = await deletedOf(deps, relation, target, asked);
-      if (ids.some(comesAsWell)) throw deletedAgain(coming.own.table);
+      if (ids.some(comesAsWell)) throw deletedMeanwhile(coming.own, target, ids);
       if (ids.length > 0) throw await stillDeleted(deps, caller, { step, relation, target, ids });
     }
   }
@@ -132,6 +132,13 @@ async function seenLink(
   ]);
   const [one] = idsOf(table, found);
   return one === undefined ? undefined : { from: one, to };
+}
+
+/** The refusal where others have deleted the record again, or one that has come back with it. */
+function deletedMeanwhile(own: DeleteStep, target: Table, ids: readonly Stored[]): AppError {
+  const isOwn = (id: Stored): boolean => own.ids.some((each) => idText(target, each) === idText(target, id));
+  if (target.id === own.table.id && ids.some(isOwn)) return deletedAgain(own.table);
+  return new AppError("CONFLICT", "Another request has deleted a record again that came back with this one.");
 }
 
 /** The refusal where others have deleted what has just come back. */

@@ -1,3 +1,5 @@
+// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration that
+// a crash interrupts is completed by sending it again: each record names the act until all that is below it is back.
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, targetOf } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -7,13 +9,14 @@ import type { State } from "../../query/living.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
+import { actingForNobody } from "../acting-for.js";
 import { linksIn } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
 import { unlessTakenAlong } from "../write/link-foreign.js";
-import { isDecided } from "./await-leaving.js";
+import { isDecided, stillLeaving } from "./await-leaving.js";
 import { type DeleteStep, stepsOf, takesAlong } from "./delete-effects.js";
 import { hasGoneAlong } from "./gone-along.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -26,7 +29,7 @@ import { Deleter } from "./run-delete.js";
  * @param condition only while the record satisfies it; `{}` = always
  * @param caller who restores it
  * @returns false when the record is there and does not satisfy the condition, or a delete was about to take it
- * @throws AppError 404, 409
+ * @throws AppError 404, 409, 503
  */
 export async function runRestore(
   deps: ActingDeps,
@@ -45,10 +48,8 @@ export async function runRestore(
   const act = actOf(record);
   const isDeleted = record[DELETED_FIELD] !== undefined;
   const isMarked = record[LEAVING_FIELD] !== undefined;
+  if (!isDeleted && isMarked && (await hasEnded(deps, table, id, record))) return false;
   if (act === undefined && !isDeleted) return true;
-  // What a delete is still to take along would not be found here, and could not come back with the record later. One that is
-  // not over in time was left behind by a dead process: this goes on where it has stopped.
-  if (!isDeleted && isMarked && (await isDecided(deps, table, id))) return false;
   const own: Went = { table, ids: [id], leadsOn: false, isMarked };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   // After an interrupted restoration a record may still name the act though all that went with it is back.
@@ -81,6 +82,19 @@ export async function runRestore(
 }
 
 /**
+ * Waits for the delete that wants a living record: what it is still to take along would not be found, and could not come back
+ * with the record later.
+ * @returns false for one that a dead process has left behind: the restoration goes on where it has stopped
+ * @throws AppError 503 when it takes long
+ */
+async function hasEnded(deps: ActingDeps, table: Table, id: Stored, record: StoredRecord): Promise<boolean> {
+  if (await isDecided(deps, table, id)) return true;
+  const groups = Object.keys(Object(record[LEAVING_FIELD]));
+  if (groups.some((group) => deps.deletes.underWay.has(group))) throw stillLeaving(table);
+  return false;
+}
+
+/**
  * Has the record gone along with what it links to, since it was back? Then what came back with it goes the same way, and all
  * of it will be back with that.
  */
@@ -99,7 +113,8 @@ async function hasGoneSince(
   if (!(await hasGoneAlong(deps, table, id, held))) return false;
   const [now = {}] = await deps.store.byIds(table, [id], { [DELETION_FIELD]: 1 });
   const act = actOf(now);
-  const deleter = new Deleter(deps, catalog);
+  // Nobody has asked for that.
+  const deleter = new Deleter(actingForNobody(deps), catalog);
   for (const step of steps) await deleter.lookAgain(step, act && { id: act, at: deps.clock.now() });
   return true;
 }
