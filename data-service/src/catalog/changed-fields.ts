@@ -58,12 +58,11 @@ export function withJournalEpoch(before: TableDefinition, after: TableDefinition
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 
-/** The definition of a table that comes back: until then, what happened to the records it links to was not noted. */
-export function withNextEpoch(table: TableDefinition): TableDefinition {
+/** The definition of a table that comes back: what its records linked to may be gone, and no journal says so. */
+export function withEpochOfReturn(table: TableDefinition): TableDefinition {
   const { journalEpoch = 0 } = table.storage;
-  return isJournaled(table)
-    ? { ...table, storage: { ...table.storage, journalEpoch: journalEpoch + 1 } }
-    : table;
+  if (!isJournaled(table) || table.relations.length === 0) return table;
+  return { ...table, storage: { ...table.storage, journalEpoch: journalEpoch + 1 } };
 }
 
 /** Are there members in another field, or back in one that was not read for a while, or columns that get their default? */

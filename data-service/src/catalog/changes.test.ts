@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { same } from "./canonical.js";
-import { type Transition, withJournalEpoch } from "./changed-fields.js";
+import { type Transition, withEpochOfReturn, withJournalEpoch } from "./changed-fields.js";
 import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
@@ -243,6 +243,17 @@ describe("the epoch of a journal", () => {
       1,
       1,
     ]);
+  });
+
+  it("is another one when a table comes back whose records may have lost links meanwhile", () => {
+    const of = (parts: object): number | undefined =>
+      withEpochOfReturn(definition({ name: "t", columns: [], ...parts })).storage.journalEpoch;
+    const relations = [{ id: "r1", name: "other", type: "many-to-one", table: "t" }];
+    expect([
+      of({ changes: true, relations }),
+      of({ changes: true, relations: [] }),
+      of({ changes: false, relations }),
+    ]).toEqual([1, undefined, undefined]);
   });
 });
 

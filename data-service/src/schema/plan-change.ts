@@ -7,7 +7,7 @@ import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
 import { type Catalog, type Counter, ownCounters, type Table, tableById } from "../catalog/catalog.js";
-import { withJournalEpoch, withNextEpoch } from "../catalog/changed-fields.js";
+import { withEpochOfReturn, withJournalEpoch } from "../catalog/changed-fields.js";
 import { diff, removal, type Step } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
@@ -150,7 +150,7 @@ export function completePlan(
 function withEpoch(own: DefinitionChange): DefinitionChange {
   const { from, to } = own;
   if (to === undefined) return own;
-  return { from, to: from === undefined ? withNextEpoch(to) : withJournalEpoch(from, to) };
+  return { from, to: from === undefined ? withEpochOfReturn(to) : withJournalEpoch(from, to) };
 }
 
 /** Relations of other tables refer to the table by its name, so they follow when it changes. */
