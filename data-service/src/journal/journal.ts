@@ -109,11 +109,8 @@ export class Journal {
       made.map(({ record }) => record),
     );
     const gone: Entry[] = [];
-    for (const each of made.filter(({ record }) => !there.has(idText(table, record)))) {
-      // Whoever has deleted it tells so; an announcement goes only when that is done.
-      const isDeleted = (await journal.isDeletionAnnounced(each)) || (await journal.isDeletedAfter(each));
-      if (!isDeleted) gone.push(takenBackOf(each));
-    }
+    for (const each of made.filter(({ record }) => !there.has(idText(table, record))))
+      if (!(await journal.isDeletedAfter(each))) gone.push(takenBackOf(each));
     await this.publish(table, gone);
   }
 

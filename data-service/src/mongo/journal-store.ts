@@ -163,12 +163,6 @@ export class JournalStore {
     return found.map(({ _id: _number, entry, ...rest }) => ({ id: entry, ...rest }));
   }
 
-  /** Is the record, as this change has left it, about to be deleted, or just deleted? */
-  async isDeletionAnnounced({ id, table, record }: Pick<Entry, "id" | "table" | "record">): Promise<boolean> {
-    const which = { table, record, kind: "deleted", previous: id } as const;
-    return (await this.#pending.findOne(which, { projection: { _id: 1 } })) !== null;
-  }
-
   /** Was the record deleted after this change was announced, by this or another one? */
   async isDeletedAfter(change: Omit<Pending, "instance">): Promise<boolean> {
     const { id, table, record, revision, at, previous } = change;
