@@ -44,12 +44,12 @@ export interface IdentityUsers {
   takeBack(user: Pick<NewUser, "id" | "emailVerified">): Promise<void>;
   /**
    * Takes away every way into an account whose address was never proved, then marks the address as proved.
-   * @returns false when somebody else has proved it meanwhile, or it is another one by now
+   * @returns false when somebody else has proved it meanwhile, or it is another one by now, or the user is about to be deleted
    */
   takeOver(userId: string, email: string): Promise<boolean>;
   /**
    * Keeps the address from being taken back with the change that set it, should that be refused after all.
-   * @returns false when it is another one by now
+   * @returns false when it is another one by now, or the user is about to be deleted
    */
   keepAddress(userId: string, email: string): Promise<boolean>;
   /** Marks the address as proved, if it is the user's. */

@@ -20,7 +20,7 @@ export async function proveAddress(
 
 /**
  * Keeps the address of a user from being taken back, if it is this one: somebody is about to be connected by it.
- * @returns false when it is another one by now
+ * @returns false when it is another one by now, or the user is about to be deleted
  */
 export async function keepAddress(
   users: Collection<UserDocument>,
@@ -34,7 +34,7 @@ export async function keepAddress(
 /**
  * The order is part of it: the new epoch ends every session of whoever had the account before, and what they made goes
  * after that (auth/while-signed-in); a session that a provider opens meanwhile goes after the provider (identity/redeem).
- * @returns false when somebody else has proved the address meanwhile, or it is another one by now
+ * @returns false when somebody else has proved the address meanwhile, or it is another one by now, or the user is about to be deleted
  */
 export async function takeOver(
   db: Db,

@@ -8,6 +8,7 @@ import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
+import { linksIn } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import type { WritePlan } from "./write-plan.js";
@@ -88,7 +89,7 @@ async function wholeLists(
     const stored = (before?.[field] ?? null) as Stored | Stored[] | null;
     // Absent as well as null.
     condition[field] = stillIs(stored);
-    const list = Array.isArray(stored) ? stored : stored === null ? [] : [stored];
+    const list = linksIn(stored);
     const seen = await store.existing(target, list, matchStages([visible], new Names()));
     const chosen = new Set(ids.map((each) => idText(target, each)));
     const unseen = list.filter((each) => {

@@ -3,6 +3,7 @@
 import { isConflict } from "@portico/shared/app-error";
 import type { Catalog, Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { isPlain } from "../../catalog/mixed-id.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
@@ -80,6 +81,7 @@ export async function isLinkable(
   target: Table,
   id: Stored,
 ): Promise<boolean> {
+  if (!isPlain(id)) return false;
   const living = [{ $match: stateCondition(target, "living") }];
   return (await linkable(deps, target, [id], { waits: isWaiting(relation), visible: living })).size > 0;
 }

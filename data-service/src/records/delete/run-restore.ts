@@ -48,7 +48,7 @@ export async function runRestore(
   const act = actOf(record);
   const isDeleted = record[DELETED_FIELD] !== undefined;
   const isMarked = record[LEAVING_FIELD] !== undefined;
-  if (!isDeleted && isMarked && (await hasEnded(deps, table, id, record))) return false;
+  if (!isDeleted && isMarked && (await hasEnded(deps, table, id))) return false;
   if (act === undefined && !isDeleted) return true;
   const own: Went = { table, ids: [id], leadsOn: false, isMarked };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
@@ -84,12 +84,13 @@ export async function runRestore(
 /**
  * Waits for the delete that wants a living record: what it is still to take along would not be found, and could not come back
  * with the record later.
- * @returns false for one that a dead process has left behind: the restoration goes on where it has stopped
+ * @returns false when it takes long elsewhere: a dead process has left it behind, and the restoration goes on where it has stopped
  * @throws AppError 503 when it takes long
  */
-async function hasEnded(deps: ActingDeps, table: Table, id: Stored, record: StoredRecord): Promise<boolean> {
+async function hasEnded(deps: ActingDeps, table: Table, id: Stored): Promise<boolean> {
   if (await isDecided(deps, table, id)) return true;
-  const groups = Object.keys(Object(record[LEAVING_FIELD]));
+  const [now = {}] = await deps.store.byIds(table, [id], { [LEAVING_FIELD]: 1 });
+  const groups = Object.keys(Object(now[LEAVING_FIELD]));
   if (groups.some((group) => deps.deletes.underWay.has(group))) throw stillLeaving(table);
   return false;
 }

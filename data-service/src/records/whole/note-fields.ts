@@ -52,7 +52,10 @@ export async function noteFields(
   const read = formerProjection([...fields, ...links]);
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
-  const had = fields.filter((field) => before[field] !== undefined && isStorable(before[field]));
+  const had = fields.filter((field) => before[field] !== undefined);
+  const kept = had.filter((field) => isStorable(before[field]));
+  // What was no link is none afterwards: otherwise the record would go along with what it links to now.
+  const lost = had.filter((field) => !kept.includes(field) && ownLinkFields(table).includes(field));
   const lists = linksChanged(table, change).filter(({ list }) => list);
   const step: ChangedStep = {
     kind: "changed",
@@ -63,8 +66,8 @@ export async function noteFields(
     by,
     at,
     // What was just read is given back as it was.
-    set: Object.fromEntries(had.map((field) => [field, asStored(before[field])])),
-    unset: fields.filter((field) => before[field] === undefined),
+    set: Object.fromEntries(kept.map((field) => [field, asStored(before[field])])),
+    unset: [...fields.filter((field) => before[field] === undefined), ...lost],
     lists: Object.fromEntries(lists.map(({ field }) => [field, linksIn(set[field])])),
     ...(links.length === 0
       ? {}
