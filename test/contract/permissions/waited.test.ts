@@ -95,8 +95,8 @@ it("writes that wait for a change of their table are refused when their user is 
 
 it("writes that wait for those of other root admins are refused to one who is none any more", async () => {
   const [third, fourth] = [
-    await make(admin, "svc_user", { email: "third@example.com" }),
-    await make(admin, "svc_user", { email: "fourth@example.com" }),
+    await make(admin, "svc_user", { email: "third@example.com", isRootAdmin: true }),
+    await make(admin, "svc_user", { email: "fourth@example.com", isRootAdmin: true }),
   ];
   await make(admin, "svc_user", { ...TWO, isRootAdmin: true });
   const two = await signIn(`${stack.appUrl}/api`, TWO);
