@@ -91,7 +91,7 @@ export function isPlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isPlain);
   const type = bsonTypeOf(value);
   if (type !== undefined) return PLAIN_KINDS.includes(type);
-  if (value instanceof RegExp || !isStorable(value)) return false;
+  if (value instanceof RegExp || "_bsontype" in value) return false;
   return Object.entries(value).every(
     ([key, inner]) => !key.startsWith("$") && key.isWellFormed() && isPlain(inner),
   );

@@ -39,8 +39,10 @@ interface MarkerDocument {
 
 /** Everything that the use cases of auth/ ask about users, and what a change of a user compares. */
 export type UserStore = LogInDeps["users"] & {
-  /** What this user's password is checked against. */
-  findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
+  /** What this user's password is checked against, and who it is. */
+  findById(
+    userId: string,
+  ): Promise<(LogInUser & { readonly email: string; readonly isRootAdmin: boolean }) | undefined>;
   /** All of them, by address. */
   listRootAdmins(): Promise<RootAdmin[]>;
 } & SessionCacheDeps["users"] &
@@ -80,9 +82,10 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
     async findById(userId) {
       const user = await users.findOne(
         { _id: ObjectId.createFromHexString(userId) },
-        { projection: { ...CREDENTIALS, email: 1 } },
+        { projection: { ...CREDENTIALS, email: 1, isRootAdmin: 1 } },
       );
-      return user === null ? undefined : { ...credentialsOf(user), email: user.email };
+      if (user === null) return undefined;
+      return { ...credentialsOf(user), email: user.email, isRootAdmin: user.isRootAdmin === true };
     },
     async emailOf(userId) {
       const which = { _id: ObjectId.createFromHexString(userId) };

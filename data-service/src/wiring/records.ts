@@ -47,7 +47,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { recordReader } from "../records/record-reader.js";
 import { makeRoleHooks, makeRuleHooks } from "../records/rule-hooks.js";
 import { type HooksOf, hooksByTable, type TableHooks } from "../records/table-hooks.js";
-import { makeUserHooks, type UserHooksDeps } from "../records/user-hooks.js";
+import { makeUserHooks } from "../records/user-hooks.js";
 import { areDone } from "../records/whole/are-done.js";
 import { areKept } from "../records/whole/are-kept.js";
 import { takeBack } from "../records/whole/take-back.js";
@@ -301,14 +301,13 @@ function tableHooks(
 
 function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   const { accounts } = makeIdentityStore(db, config.systemTablePrefix);
-  const admins = makeAdminStore(db, config.systemTablePrefix);
   const rootOrigin = rootOriginOf(config);
   return makeUserHooks({
-    ...admins,
+    ...makeAdminStore(db, config.systemTablePrefix),
     hash: auth.hasher.hash,
     adminLock: makeAdminLock(db, clock),
     forgetUser: auth.forgetUser,
-    clearAway: (userId) => clearAway({ ...auth, ...admins, accounts, rootOrigin }, userId),
+    clearAway: (userId) => clearAway({ ...auth, accounts, rootOrigin }, userId),
     emailOf: auth.users.emailOf,
   });
 }
@@ -323,11 +322,9 @@ async function clearAway(
     sessions,
     apiTokens,
     accounts,
-    isRootAdmin,
     rootOrigin,
   }: Pick<AuthParts, "users" | "sessions" | "apiTokens"> &
-    Pick<IdentityStore, "accounts"> &
-    Pick<UserHooksDeps, "isRootAdmin"> & { readonly rootOrigin: RootOrigin },
+    Pick<IdentityStore, "accounts"> & { readonly rootOrigin: RootOrigin },
   userId: string,
 ): Promise<void> {
   // The sessions were dated by the clocks of other machines. One that stays behind is dead all the same, and expires.
@@ -335,8 +332,7 @@ async function clearAway(
   const user = await users.findById(userId);
   if (user !== undefined) {
     await sessions.removeAllBut(userId, user.epoch, asOf);
-    if (rootOrigin !== null && (await isRootAdmin(userId)))
-      await sessions.removeElsewhere(userId, rootOrigin);
+    if (rootOrigin !== null && user.isRootAdmin) await sessions.removeElsewhere(userId, rootOrigin);
     return;
   }
   await sessions.removeAllOf(userId);

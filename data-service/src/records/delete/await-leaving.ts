@@ -53,7 +53,7 @@ export async function linkable(
 const ASKED = { _id: 1, [LEAVING_FIELD]: 1, [DELETED_FIELD]: 1 };
 
 /** What is deleted and kept is decided, though the mark comes off later. */
-function isWanted(record: StoredRecord): boolean {
+export function isWanted(record: StoredRecord): boolean {
   return record[LEAVING_FIELD] !== undefined && (record[DELETED_FIELD] ?? null) === null;
 }
 

@@ -16,7 +16,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
 import { unlessTakenAlong } from "../write/link-foreign.js";
-import { isDecided, stillLeaving } from "./await-leaving.js";
+import { isDecided, isWanted, stillLeaving } from "./await-leaving.js";
 import { type DeleteStep, stepsOf, takesAlong } from "./delete-effects.js";
 import { hasGoneAlong } from "./gone-along.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -48,7 +48,7 @@ export async function runRestore(
   const act = actOf(record);
   const isDeleted = record[DELETED_FIELD] !== undefined;
   const isMarked = record[LEAVING_FIELD] !== undefined;
-  if (!isDeleted && isMarked && (await hasEnded(deps, table, id))) return false;
+  if (isWanted(record) && (await hasEnded(deps, table, id))) return false;
   if (act === undefined && !isDeleted) return true;
   const own: Went = { table, ids: [id], leadsOn: false, isMarked };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
