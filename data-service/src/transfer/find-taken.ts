@@ -2,11 +2,12 @@
 // the lines; when the batch is written, the unique index decides.
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { broughtId, type WritePlan } from "../records/body/write-plan.js";
 import { stateCondition } from "../records/delete/kept.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import { havingAny, uniqueFields } from "../records/unique-values.js";
 import { takenText } from "../store-refusals.js";
 import { uniqueKey } from "./unique-key.js";
 
@@ -49,7 +50,7 @@ export async function findTaken(
   mayName: (member: Column | Relation) => boolean,
 ): Promise<Map<number, string>> {
   const taken = new Map<number, string>();
-  for (const fields of uniqueFields(table)) {
+  for (const fields of [ID, ...uniqueFields(table)]) {
     const members = fields.map((field) => memberIn(table, field)).filter((member) => member !== undefined);
     const names = members.filter(mayName).map(({ name }) => name);
     const candidates = candidatesOf(fields, plans);
@@ -62,11 +63,6 @@ export async function findTaken(
     }
   }
   return taken;
-}
-
-function uniqueFields(table: Table): string[][] {
-  const declared = indexesOf(table).filter(({ unique }) => unique);
-  return [ID, ...declared.map(({ key }) => key.map(([field]) => field))];
 }
 
 /** Null is not a value and collides with nothing; of deleted records only the ids do. */
@@ -91,15 +87,10 @@ async function storedKeys(
   candidates: readonly Candidate[],
 ): Promise<ReadonlySet<string>> {
   if (candidates.length === 0) return new Set();
-  const [first = ""] = fields;
-  const match =
-    fields.length === 1
-      ? { [first]: { $in: candidates.flatMap(({ values }) => values) } }
-      : {
-          $or: candidates.map(({ values }) =>
-            Object.fromEntries(fields.map((field, at) => [field, values[at] ?? null])),
-          ),
-        };
+  const match = havingAny(
+    fields,
+    candidates.map(({ values }) => values),
+  );
   const shown = Object.fromEntries(fields.map((field) => [field, 1]));
   // A deleted record keeps its id; any other value is free again.
   const living = fields.includes("_id") ? {} : stateCondition(table, "living");

@@ -13,6 +13,7 @@ import { actingForNobody } from "../acting-for.js";
 import { linksIn } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
+import { requireUntaken } from "../unique-values.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
 import { unlessTakenAlong } from "../write/link-foreign.js";
@@ -55,6 +56,8 @@ export async function runRestore(
   // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, caller, { own, others }, { areBack: false });
+  // The record itself is the first to come back, so that it is refused before anything is written.
+  for (const { table: of, ids } of others) await requireUntaken(deps, of, ids);
   await deps.requireCaller();
   return deps.unfinished.orTakeBack(async (log) => {
     // Before anything is back: a delete that begins after that has a claim to all of it.

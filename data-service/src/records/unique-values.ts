@@ -1,0 +1,59 @@
+// Which values must be unique among the living records of a table, and whether those that are to come back find theirs taken.
+import { memberIn, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { indexesOf } from "../catalog/indexes.js";
+import { piecesOf } from "../pieces.js";
+import { asStored } from "../query/as-read.js";
+import { allOf, anyOf, type Document } from "../query/lower/document.js";
+import { Taken } from "../store-refusals.js";
+import { stateCondition } from "./delete/kept.js";
+import type { RecordDeps } from "./record-deps.js";
+
+/** Few enough for one command, however long their values are. */
+const AT_ONCE = 100;
+
+/** The fields of a table that are unique together, by unique indexes. */
+export function uniqueFields(table: Table): string[][] {
+  const declared = indexesOf(table).filter(({ unique }) => unique);
+  return declared.map(({ key }) => key.map(([field]) => field));
+}
+
+/** Documents that have one of these in the fields. @param values in the order of the fields; none is absent */
+export function havingAny(fields: readonly string[], values: readonly (readonly Stored[])[]): Document {
+  const [first = ""] = fields;
+  if (fields.length === 1) return { [first]: { $in: values.flat() } };
+  return anyOf(
+    values.map((each) => Object.fromEntries(fields.map((field, at) => [field, each[at] ?? null]))),
+  );
+}
+
+/**
+ * Refuses to bring deleted records back while living ones have their unique values. It only looks, so that a refusal leaves no
+ * trace: when they come back, the unique index decides.
+ * @throws Taken
+ */
+export async function requireUntaken(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  ids: readonly Stored[],
+): Promise<void> {
+  for (const fields of uniqueFields(table)) {
+    for (const some of piecesOf(ids, AT_ONCE)) {
+      const coming = { _id: { $in: some }, ...stateCondition(table, "deleted") };
+      const shown = Object.fromEntries(fields.map((field) => [field, 1]));
+      const records = await store.read(table, [{ $match: coming }, { $project: shown }]);
+      // Null is not stored, and collides with nothing.
+      const whole = records.filter((record) => fields.every((field) => record[field] !== undefined));
+      if (whole.length === 0) continue;
+      const values = whole.map((record) => fields.map((field) => asStored(record[field])));
+      const having = allOf([havingAny(fields, values), stateCondition(table, "living")]);
+      const taken = await store.read(table, [{ $match: having }, { $limit: 1 }, { $project: { _id: 1 } }]);
+      if (taken.length > 0) throw takenIn(table, fields);
+    }
+  }
+}
+
+function takenIn(table: Table, fields: readonly string[]): Taken {
+  const members = fields.map((field) => memberIn(table, field)).filter((member) => member !== undefined);
+  return new Taken(table, members, undefined);
+}
