@@ -320,6 +320,24 @@ describe("svc_table", () => {
     expect((await admin.get(`/svc_table/${table.id}`)).body.data).toEqual([table]);
   });
 
+  it("is made once more as it was read, under other names where the first one has its own", async () => {
+    await define({
+      name: "plays",
+      columns: [{ name: "title", type: "string", required: true }],
+      relations: [{ name: "poet", type: "many-to-one", table: "authors", inverse: "plays" }],
+      indexes: [["title"]],
+    });
+    const [table] = (await admin.get("/svc_table", { filter: { name: "plays" } })).body.data;
+    const { id, createdAt, updatedAt, change, ...parts } = table;
+    const withoutId = ({ id: _, ...member }: { id: string }) => member;
+    const columns = parts.columns.map(withoutId);
+    const [poet] = parts.relations.map(withoutId);
+    const again = (inverse: string | null) =>
+      define({ ...parts, name: "plays_again", columns, relations: [{ ...poet, inverse }] });
+    expectProblems(await again("plays"), "relations[0].inverse");
+    expect((await again(null)).status).toBe(201);
+  });
+
   it("shows nothing of where the data lies", async () => {
     const { body } = await admin.get("/svc_table", { limit: "0" });
     expect(JSON.stringify(body)).not.toMatch(/storage|collection|"state"|making/);
