@@ -1,4 +1,4 @@
-// Records of a list that is refused halfway, which others have told of before they were gone again: it is told that they went.
+// Records of a request that is refused halfway, which others have told of before they were gone again: it is told that they went.
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
 import type { Answer, Api } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
@@ -21,7 +21,9 @@ beforeAll(async () => {
     { name: "code", type: "string", unique: true },
   ];
   await makeTable(api, { name: "shows", columns, changes: true, history: true });
-  await allowAll(api, ["shows"], null);
+  const show = { name: "show", type: "many-to-one", table: "shows", inverse: "tickets" };
+  await makeTable(api, { name: "tickets", columns, relations: [show] });
+  await allowAll(api, ["shows", "tickets"], null);
   await make(api, "shows", { code: "taken" });
 }, 120_000);
 
@@ -88,4 +90,18 @@ it("tells nothing more of one that others have changed before it was taken back"
     events: ["created", "updated", "deleted"],
     history: ["deleted 3", "updated 2", "created 1"],
   });
+});
+
+it("tells so of the record around one that is refused when it is written", async () => {
+  source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+  const show = { name: "around", tickets: [{ code: "late" }] };
+  const { answer, goOn } = await stopAt(held.proxy, isCommand("insert", "tickets"), () =>
+    slow.post("/shows", show),
+  );
+  const [{ id }] = (await api.get("/shows", { filter: { name: "around" } })).body.data;
+  await make(api, "tickets", { code: "late" });
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect((await api.get(`/shows/${id}`)).status).toBe(404);
+  expect(await toldOf(id)).toEqual(both);
 });

@@ -65,7 +65,7 @@ const inItsPlace: [string, () => object, readonly string[]][] = [
 it.each(inItsPlace)(
   "leaves no trace where others have %s of a record that would come along",
   async (_, taken, fields) => {
-    const source = await openEvents(`${system.held.stack.dataUrl}/stays/changes`);
+    const source = await openEvents(`${held.stack.dataUrl}/stays/changes`);
     try {
       const other = await make(api, "nights", taken());
       const before = await deleted();
@@ -95,12 +95,19 @@ it("brings back all that went along where only such values are taken that do not
   });
 });
 
-it("is taken back where others take a value while it is under way", async () => {
+it("is taken back, and both are told, where others take a value while it is under way", async () => {
+  const source = await openEvents(`${held.stack.dataUrl}/stays/changes`);
+  const etag = (await deleted()).headers.get("ETag");
   const { answer, goOn } = await stopAt(held.proxy, isWriteOf("nights"), () => restore(slow));
   const other = await make(api, "nights", { code: nights[1]?.code });
   goOn();
   expect((await answer).status).toBe(409);
-  expect((await deleted()).status).toBe(200);
+  const now = await deleted();
+  expect(now.status).toBe(200);
+  expect(now.headers.get("ETag")).not.toBe(etag);
+  expect(await history()).toEqual(["deleted", "restored", "deleted", "created"]);
+  const told = await source.first(2, ...CHANGES).finally(() => source.close());
+  expect(told.map(({ event }) => event)).toEqual(["entered", "deleted"]);
   for (const { id } of nights) expect(await read(api, "nights", id)).toBeUndefined();
   await api.delete(`/nights/${other.id}`);
   expect((await restore(api)).status).toBe(200);
