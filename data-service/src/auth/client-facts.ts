@@ -15,7 +15,7 @@ export function clientFacts(request: Request): ClientFacts {
     // For the gateway to say, which lets no client's header of this name through. Whoever reaches this service directly can send
     // one: it decides where a session of their own counts, that one alone (security row A25).
     origin: webOrigin(request.get(ORIGIN_HEADER)),
-    userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
+    userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) || null,
     address: request.ip ?? null,
     correlationId: contextOf(request).correlationId,
     // This, too, can only narrow what the caller's own session is good for; and it lets other pages end one whose page is gone.

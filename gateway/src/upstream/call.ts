@@ -26,11 +26,13 @@ export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string
   return { [PAGE_ORIGINS_HEADER]: writePageOrigins(pageOrigins) };
 }
 
+/** Names the client behind a call. */
 export function callerHeaders(caller: Caller): Record<string, string> {
   return {
     "X-Correlation-ID": caller.correlationId,
     ...(caller.address === undefined ? {} : { "X-Forwarded-For": caller.address }),
-    ...(caller.userAgent === undefined ? {} : { "User-Agent": caller.userAgent }),
+    // Where it is left out, `fetch` names itself; the data service takes an empty one for none.
+    "User-Agent": caller.userAgent ?? "",
   };
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
+import { sendRaw, statuses } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { sendBody } from "../../support/multipart.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -262,6 +263,18 @@ describe("GET /me/sessions", () => {
       current: false,
     });
     expect(body.data.find(({ current }: Row) => current).userAgent).toBe("laptop");
+  });
+
+  it("names no user agent where the client did not, by cookies either", async () => {
+    const body = JSON.stringify(credentials());
+    const head = `Host: ${new URL(stack.appUrl).host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const unnamed = ["/api/login", "/api/auth/login"].map((path) => `POST ${path} HTTP/1.1\r\n${head}`);
+    const [login = ""] = unnamed;
+    for (const request of [...unnamed, `${login}\r\nUser-Agent:`])
+      expect(statuses(await sendRaw(stack.appUrl, `${request}\r\n\r\n${body}`))).toEqual([200]);
+    const own = await logIn(ann, { "User-Agent": "laptop" });
+    const sessions = (await bearer(own.accessToken).get("/me/sessions")).body.data;
+    expect(sessions.map(({ userAgent }: Row) => userAgent).sort()).toEqual(["laptop", null, null, null]);
   });
 
   it("says for which origin a browser's session is, and moves last used with a refresh", async () => {
