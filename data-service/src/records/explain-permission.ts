@@ -155,17 +155,22 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
   return rules.length === 1 ? (rules[0]?.filter ?? null) : { _or: rules.map(({ filter }) => filter) };
 }
 
-/** For every member of the table, which rules grant it and which don't; for reading, also where it is shown and compared. */
+/**
+ * For every member of the table, which rules grant it and which don't; for reading, also where it is shown and compared. The
+ * id is shown by every rule for reading, and what is always shown is removed by none.
+ */
 function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
   const explained = rights.compiledRules(catalog, table, action).filter(({ grants }) => grants.length > 0);
   const columns = [...table.columns.values()].filter(({ secret }) => !secret);
   return [...columns, ...table.relations.values()].map((member) => {
-    const isGranted = ({ grants }: Compiled) => grants.some(({ members }) => members(member));
-    const [grantedBy, others] = [explained.filter(isGranted), explained.filter((each) => !isGranted(each))];
+    const reading = action === "read" ? readingOf(rights, catalog, table, member) : {};
+    const isShownId = action === "read" && member === table.idColumn;
+    const isGranted = ({ grants }: Compiled) => isShownId || grants.some(({ members }) => members(member));
+    const others = reading.shown === "always" ? [] : explained.filter((each) => !isGranted(each));
     return {
       name: member.name,
-      ...(action === "read" ? readingOf(rights, catalog, table, member) : {}),
-      grantedBy: grantedBy.map(({ rule }) => rule.id),
+      ...reading,
+      grantedBy: explained.filter(isGranted).map(({ rule }) => rule.id),
       removedBy: others.map(({ rule }) => rule.id),
     };
   });

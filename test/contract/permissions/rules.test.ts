@@ -1187,6 +1187,22 @@ describe("asking about permissions", () => {
     });
   });
 
+  it("POST /svc_permission/explain names nobody who removes a column that is always shown", async () => {
+    const some = await rule({ fields: "title", filter: { status: "open" } });
+    const all = await rule({ fields: "title,salary" });
+    const columnsFor = async (who: Row) =>
+      (await explain({ ...who, table: "notes", action: "read" })).body.data[0].columns.map((each: Row) => [
+        each.name,
+        each.shown,
+        each.grantedBy,
+        each.removedBy,
+      ]);
+    const mine = await columnsFor({ user: annId });
+    expect(mine).toContainEqual(["id", "always", [some.id, all.id], []]);
+    expect(mine).toContainEqual(["salary", "always", [all.id], []]);
+    expect(mine).toContainEqual(["status", "never", [], [some.id, all.id]]);
+  });
+
   it("POST /svc_permission/explain tells who lets a column be written, and whose rule does not", async () => {
     const own = await rule({ action: "update", fields: "title", filter: { owner: "$user.id" } });
     const all = await rule({ action: "update", fields: "title,salary", filter: { status: "open" } });
