@@ -2,9 +2,10 @@
 // table.
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
-import { type Request, type Response, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import pLimit from "p-limit";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import { idProblem } from "../catalog/names.js";
 import { idText } from "../catalog/record-ids.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
@@ -75,8 +76,8 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           const began = performance.now();
           const requestDeps = loggingFor(deps, request);
           const expected = expectedVersions(request.get("If-Match"));
-          const { tables, confirmed } = await wish(deps, request, "delete", ["confirm"]);
-          const id = await tableId(deps, tables, request);
+          const { table, confirmed } = await wish(deps, request, "delete", ["confirm"]);
+          const id = tableId(table, request);
           const asking = askingFor(requestDeps, request);
           const started = await deleteTable(asking, id, confirmed, expected);
           const isDone = await inTime(started, requestDeps, id, began);
@@ -87,11 +88,13 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
   };
 }
 
-/** `POST /svc_table/{id}/undo` */
+/** `POST /svc_table/{id}/undo`; and the refusal of a name in the place of the id, whatever is asked of a table. */
 export function schemaRoutes(deps: Deps, bodyMaxBytes: number): Router {
   const router = Router({ caseSensitive: true });
+  const { tables } = systemTableNames(deps.systemTablePrefix);
+  router.use(`/${tables}/:id`, refuseNames(deps));
   router
-    .route(`/${systemTableNames(deps.systemTablePrefix).tables}/:id/undo`)
+    .route(`/${tables}/:id/undo`)
     .post(...jsonBody(bodyMaxBytes), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
       requireNoBody(request, "an undo takes none; change the table by PATCH afterwards.");
@@ -118,8 +121,8 @@ async function answerChange(
   change: (id: string, confirmed?: string) => Promise<Started>,
 ): Promise<void> {
   const began = performance.now();
-  const { table, tables, shape, confirmed } = await wish(deps, request, "update", own);
-  const id = await tableId(deps, tables, request);
+  const { table, shape, confirmed } = await wish(deps, request, "update", own);
+  const id = tableId(table, request);
   const isDone = await inTime(await change(id, confirmed), deps, id, began);
   const status = isDone ? 200 : 202;
   const [changed] = await readEach(deps, shape, [parseId(table, id)]);
@@ -127,31 +130,37 @@ async function answerChange(
   else respondWithRecord(response, status, changed);
 }
 
-/** All tables, and the one that lists them. */
-interface Tables {
-  readonly all: Catalog["tables"];
-  readonly own: Table;
-}
-
 const LOOKS_LIKE_ID = /^[0-9a-f]{24}$/i;
 
-/**
- * The id in the path, as definitions write it.
- * @throws AppError 404; for a name, too, and then with the right id, and those that nothing else shows any more
- */
-async function tableId(deps: ChangeDeps, { all, own }: Tables, request: Request): Promise<string> {
-  const text = String(request.params.id);
-  if (LOOKS_LIKE_ID.test(text)) return idText(own, parseId(own, text));
-  const named = all.get(text);
+/** For root admins, who may know of every table. The word of a call, such as `changes`, is no name here. */
+function refuseNames(deps: ChangeDeps): RequestHandler {
+  return async (request, _response, next) => {
+    const text = String(request.params.id);
+    const isName = !LOOKS_LIKE_ID.test(text) && idProblem(text) === undefined;
+    const principal = principalOf(request);
+    const isRoot = principal.kind === "user" && principal.isRootAdmin;
+    if (isName && isRoot && request.method !== "OPTIONS") throw await nameRefused(deps, text);
+    next();
+  };
+}
+
+/** A 404 with the right id, and those that nothing else shows any more. */
+async function nameRefused(deps: ChangeDeps, name: string): Promise<AppError> {
+  const named = (await deps.catalogs.get()).tables.get(name);
   if (named?.system)
-    throw new AppError("NOT_FOUND", `"${text}" is a table of Portico itself; it stays as it is.`);
-  const whose = named === undefined ? "" : ` That of "${text}" is ${named.id}.`;
-  const deleted = await deps.changes.deletedAs(text, keptSince(deps.clock.now()));
+    return new AppError("NOT_FOUND", `"${name}" is a table of Portico itself; it stays as it is.`);
+  const whose = named === undefined ? "" : ` That of "${name}" is ${named.id}.`;
+  const deleted = await deps.changes.deletedAs(name, keptSince(deps.clock.now()));
   const former =
     deleted.length === 0
       ? ""
-      : ` Of deleted tables called "${text}" an undo brings back ${deleted.join(", ")}.`;
-  throw new AppError("NOT_FOUND", `Tables are addressed by their id, not by their name.${whose}${former}`);
+      : ` Of deleted tables called "${name}" an undo brings back ${deleted.join(", ")}.`;
+  return new AppError("NOT_FOUND", `Tables are addressed by their id, not by their name.${whose}${former}`);
+}
+
+/** The id in the path, as definitions write it. @throws AppError 404 */
+function tableId(ofTables: Table, request: Request): string {
+  return idText(ofTables, parseId(ofTables, String(request.params.id)));
 }
 
 /**
@@ -166,7 +175,7 @@ async function wish(deps: Deps, request: Request, action: Action, own: readonly 
     const table = findTable(catalog, systemTableNames(deps.systemTablePrefix).tables);
     rights.require(catalog, table, action);
     const shape = recordShape(deps, rights.view(catalog), table, parameters);
-    return { table, tables: { all: catalog.tables, own: table }, shape, confirmed: textOf("confirm") };
+    return { table, shape, confirmed: textOf("confirm") };
   });
 }
 

@@ -852,7 +852,7 @@ describe("a confirmation", () => {
 });
 
 describe("refused", () => {
-  it("a change by a table's name, with its id", async () => {
+  it("whatever is asked of a table by its name, with its id", async () => {
     const made = await table(TEXT);
     const byName = "Tables are addressed by their id, not by their name.";
     for (const [name, message] of [
@@ -862,15 +862,42 @@ describe("refused", () => {
     ]) {
       const path = `/svc_table/${name}`;
       const answers = [
+        await admin.get(path),
+        await admin.get(`${path}/advice`),
+        await admin.get(`${path}/history`),
         await admin.patch(path, {}),
         await admin.delete(path),
         await admin.post(`${path}/undo`),
+        await admin.post(`${path}/restore`),
       ];
       const told = answers.map(({ status, body }) => [status, body.message]);
       expect(told).toEqual(answers.map(() => [404, message]));
     }
-    const refused = await apiOf(`${stack.appUrl}/api`).patch(`/svc_table/${made.name}`, {});
-    expect([refused.status, JSON.stringify(refused.body).includes(made.id)]).toEqual([401, false]);
+    const visitor = apiOf(`${stack.appUrl}/api`);
+    for (const refused of [
+      await visitor.get(`/svc_table/${made.name}`),
+      await visitor.patch(`/svc_table/${made.name}`, {}),
+    ])
+      expect([refused.status, JSON.stringify(refused.body).includes(made.id)]).toEqual([401, false]);
+  });
+
+  it("a name like any other text, where a rule lets somebody read tables", async () => {
+    const [made, other] = [await table(TEXT), await table(TEXT)];
+    const rule = { role: null, table: "svc_table", action: "read", filter: { name: other.name } };
+    const { id } = await make(admin, "svc_permission", rule);
+    const visitor = apiOf(`${stack.appUrl}/api`);
+    expect((await visitor.get(`/svc_table/${other.id}`)).status).toBe(200);
+    const { status, body } = await visitor.get(`/svc_table/${made.name}`);
+    expect([status, body.message]).toEqual([404, 'There is no such record in "svc_table".']);
+    await admin.delete(`/svc_permission/${id}`);
+  });
+
+  it("no call of all tables whose word is the name of one", async () => {
+    await makeTable(admin, { name: "import", ...TEXT });
+    const text = { body: "{}\n", headers: { "Content-Type": "application/x-ndjson" } };
+    const imported = await admin.send("POST", "/svc_table/import", text);
+    expect(imported.body.message).not.toContain("addressed by");
+    expect((await admin.get("/svc_table/changes")).body.message).not.toContain("addressed by");
   });
 
   const unprocessable = async (id: string, body: object, path: string): Promise<void> => {
