@@ -1,6 +1,6 @@
 // `npm run data`: files of records from and to the command line.
-import { spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -319,6 +319,40 @@ describe("export", () => {
     expect((await data(["export", "nothing", file])).code).toBe(1);
     expect(await readFile(join(folder, file), "utf8")).toBe("before");
     expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  it("replaces what a link leads to, and the link stays", async () => {
+    const [real, link] = [await given("real.csv", "before"), "link.csv"];
+    await symlink(real, join(folder, link));
+    expect((await data(["export", table, link, "--fields=title"])).code).toBe(0);
+    expect(await readlink(join(folder, link))).toBe(real);
+    expect(await readFile(join(folder, real), "utf8")).toBe("title\r\na\r\nb\r\n");
+    expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  it("writes to a pipe what its reader waits for, and the pipe stays", async () => {
+    const pipe = join(folder, "pipe.csv");
+    execFileSync("mkfifo", [pipe]);
+    const reader = spawn("cat", [pipe]);
+    try {
+      const read = text(reader.stdout);
+      expect((await data(["export", table, pipe, "--fields=title"])).code).toBe(0);
+      expect((await lstat(pipe)).isFIFO()).toBe(true);
+      expect(await read).toBe("title\r\na\r\nb\r\n");
+    } finally {
+      reader.kill();
+    }
+  });
+
+  it("refuses a link to nothing and a folder before it asks for anything", async () => {
+    await symlink("nowhere.csv", join(folder, "lost.csv"));
+    await mkdir(join(folder, "folder.csv"));
+    const told = [];
+    for (const path of ["lost.csv", "folder.csv"]) told.push((await data(["export", table, path])).errors);
+    expect(told).toEqual([
+      "lost.csv can't be written (ENOENT).\n",
+      "folder.csv can't be written (EISDIR).\n",
+    ]);
   });
 
   it("gives what import takes", async () => {
