@@ -63,6 +63,7 @@ export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS })
   // While all was installed and built, which nothing interrupts.
   if (isOrphan()) return 1;
   requireLogFormat(env);
+  outliveFullDisk();
   const childEnv = await withAddress(env);
   const running = [];
   const signals = listenForSignals(running);
@@ -92,6 +93,14 @@ export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS })
 
 function toldBy(running) {
   return running.flatMap(({ messages }) => messages);
+}
+
+/** Lines that can't be written are lost. Where their reader has gone, nobody sees what runs here any more, and it ends. */
+function outliveFullDisk() {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", (error) => {
+      if (error.code === "EPIPE") throw error;
+    });
 }
 
 /** The services know nothing of it: their logs are JSON. */

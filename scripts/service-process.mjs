@@ -1,6 +1,7 @@
 // One service as a child process: its messages, its log lines, its end.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { readableLogLine } from "./log-line.mjs";
 import { ROOT } from "./setup.mjs";
 
@@ -89,7 +90,8 @@ function happened(emitter, event) {
 /** Machines read JSON lines, people read a terminal. */
 function printLines(stdout, env) {
   if (!process.stdout.isTTY || env.LOG_FORMAT === "json") {
-    stdout.pipe(process.stdout, { end: false });
+    // What can't be written is lost. A pipe straight to it would end there, and the service wait for a reader of its lines.
+    stdout.pipe(new Writable({ write: (lines, _, done) => process.stdout.write(lines, () => done()) }));
     return;
   }
   createInterface({ input: stdout }).on("line", (line) => process.stdout.write(`${readableLogLine(line)}\n`));

@@ -1,6 +1,8 @@
 // Logs by their level, of a process whose reader has gone, and of errors that carry what somebody has stored.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "@jest/globals";
 import { LaterChild, type Logger } from "./logger.js";
 
@@ -25,6 +27,24 @@ it("a process ends, though nobody reads the last lines of its log any more", asy
     child.stdout?.destroy();
     child.stdin?.end();
     expect(await ended).toEqual([0, null]);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
+it("a process goes on and ends well, though its log can't be written, as on a full disk", async () => {
+  const full = await open("/dev/full", "w");
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", TALKS], {
+    stdio: ["pipe", full.fd, "pipe", "ipc"],
+  });
+  await full.close();
+  try {
+    const [errors, ended] = [child.stderr?.toArray(), once(child, "exit")];
+    await once(child, "message");
+    // Its lines have failed by then.
+    await delay(200);
+    child.stdin?.end();
+    expect([await ended, (await errors)?.join("")]).toEqual([[0, null], ""]);
   } finally {
     child.kill("SIGKILL");
   }

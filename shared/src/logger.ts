@@ -1,5 +1,13 @@
 // JSON-line logs with the one list of secrets that never reach them.
-import { type Bindings, type ChildLoggerOptions, type LogFn, pino, stdTimeFunctions } from "pino";
+import {
+  type Bindings,
+  type ChildLoggerOptions,
+  type DestinationStream,
+  destination,
+  type LogFn,
+  pino,
+  stdTimeFunctions,
+} from "pino";
 import { loggedError } from "./logged-error.js";
 
 /** What our code uses of pino's loggers. */
@@ -24,27 +32,49 @@ const SECRETS = [
 /** Secrets only here: elsewhere `code` names an error. */
 const SECRETS_OF_ADDRESSES = ["code", "state", "query.code", "query.state"];
 
+/** Of lines that can't be written: enough for a short time without room, and no burden on the process. */
+const WAITING_MAX_BYTES = 8 * 1024 * 1024;
+
 /**
- * Makes a service's logger.
+ * Makes a service's logger. Lines that can't be written, as on a full disk, wait; when there are too many, the next are lost.
  * @param service the name that stands in every line
  * @param level a pino level or `silent`
  */
 export function makeLogger(service: string, level: string): Logger {
-  return pino({
-    level,
-    base: { service },
-    timestamp: stdTimeFunctions.isoTime,
-    messageKey: "message",
-    serializers: { err: (error: unknown) => loggedError(error) },
-    formatters: { level: (label) => ({ level: label }) },
-    redact: {
-      paths: [
-        ...SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
-        ...SECRETS_OF_ADDRESSES,
-      ],
-      censor: "[redacted]",
+  const redact = {
+    paths: [
+      ...SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+      ...SECRETS_OF_ADDRESSES,
+    ],
+    censor: "[redacted]",
+  };
+  return pino(
+    {
+      level,
+      base: { service },
+      timestamp: stdTimeFunctions.isoTime,
+      messageKey: "message",
+      serializers: { err: (error: unknown) => loggedError(error) },
+      formatters: { level: (label) => ({ level: label }) },
+      redact,
     },
-  });
+    standardOutput(),
+  );
+}
+
+/** What fails there ends no service, neither amid its work nor at its end. Each line tries again for those that wait. */
+function standardOutput(): DestinationStream {
+  const output = destination({ dest: 1, sync: false, maxLength: WAITING_MAX_BYTES });
+  output.on("error", () => {});
+  const flushAtExit = output.flushSync.bind(output);
+  output.flushSync = () => {
+    try {
+      flushAtExit();
+    } catch {
+      // There is nowhere to say so.
+    }
+  };
+  return output;
 }
 
 /**

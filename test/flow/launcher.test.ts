@@ -1,7 +1,7 @@
 // `npm start`'s launcher with small made-up services: order, banner, refusals, signals, and no orphans.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -135,6 +135,20 @@ describe("the launcher", () => {
     await until(run.out, (text) => text.includes("Ctrl-C"));
     run.launcher.kill(signal);
     expect(await run.code).toBe(0);
+  });
+
+  it("and its services go on where their lines can't be written, as with a full disk", async () => {
+    // More than a pipe holds: nobody may be held up by what nobody takes.
+    const lines = `for (let line = 0; line < 100; line += 1)
+        await new Promise((resolve) => process.stdout.write("y".repeat(7_000) + "\\n", resolve));
+      note(name + " logged");`;
+    const full = await open("/dev/full", "w");
+    const run = await launch(READY + lines, READY + lines, { output: full.fd });
+    await full.close();
+    await until(notes, (all) => all.filter((line) => line.endsWith(" logged")).length === 2);
+    run.launcher.kill("SIGTERM");
+    expect([await run.code, run.errors()]).toEqual([0, ""]);
+    expect(await notes()).toContain("data service stopped");
   });
 
   it("prints each problem of a service that refuses to start, and ends the other", async () => {
@@ -335,6 +349,7 @@ async function launch(
     stopTimeoutMs?: number;
     env?: Record<string, string>;
     waits?: boolean;
+    output?: number;
     platform?: NodeJS.Platform;
   } = {},
 ): Promise<Run> {
@@ -355,7 +370,10 @@ async function launch(
        stopTimeoutMs: ${options.stopTimeoutMs} }));`,
   );
   const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), ...options.env };
-  const launcher = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const launcher = spawn(process.execPath, [main], {
+    env,
+    stdio: ["ignore", options.output ?? "pipe", "pipe"],
+  });
   const out = collect(launcher.stdout);
   const errors = collect(launcher.stderr);
   const code = once(launcher, "exit").then(([exitCode]) => exitCode);
@@ -368,9 +386,9 @@ async function script(name: string, text: string): Promise<string> {
   return path;
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
+function collect(stream: NodeJS.ReadableStream | null): () => string {
   let text = "";
-  stream.on("data", (chunk) => {
+  stream?.on("data", (chunk) => {
     text += String(chunk);
   });
   return () => text;
