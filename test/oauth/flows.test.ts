@@ -5,7 +5,7 @@ import { decodeJwt } from "jose";
 import { ObjectId } from "mongodb";
 import { apiOf, asAdmin } from "../support/api.js";
 import { loggedByNow } from "../support/process-facts.js";
-import { become, newPeople, PROVIDER_NAMES, type Profiles } from "./support/providers.js";
+import { become, newPeople, PROVIDER_NAMES, type Profiles, type ProviderName } from "./support/providers.js";
 import {
   CHAT,
   isBridge,
@@ -87,6 +87,15 @@ describe("a root admin", () => {
     });
     return JSON.parse(answer.text).data[0].token;
   };
+  /** In the session of this origin. */
+  const connect = async (browser: Traveller, origin: string, prefix: string, provider: ProviderName) => {
+    const answer = await browser.go(`${origin}${prefix}/auth/${provider}/link`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: origin },
+      body: JSON.stringify({ redirect: `${origin}/connected`, cookieBridgePrefix: prefix }),
+    });
+    expect((await browser.travel(JSON.parse(answer.text).url)).end).toBe(`${origin}/connected`);
+  };
   const tokens = () => system.mongo.db().collection("_api_tokens");
   /** By which a token is stored. */
   const hashed = (token: string) => ({ hash: createHash("sha256").update(token).digest("hex") });
@@ -143,6 +152,75 @@ describe("a root admin", () => {
     expect(await loggedByNow(system.stack)).toContain(
       `"tokenId":"${stored?._id}","origin":"${CHAT}","message":"an API token of a root admin is refused`,
     );
+  });
+
+  describe("whose account an app of another origin has connected with a provider account of its own", () => {
+    const endOf = async (provider: ProviderName): Promise<string> =>
+      (await signInOnApp(system.traveller(), system.stack, provider)).end;
+    const refused = () => `${system.stack.appUrl}/after?error=root_admin_elsewhere`;
+    const accounts = () => system.mongo.db().collection("_oauth_accounts");
+    let own: Traveller;
+
+    beforeEach(async () => {
+      own = system.traveller();
+      await signInOnApp(own, system.stack, "google");
+      await signInOnChat(traveller, "google");
+      become(system.providers, { ...newPeople(`app${count}`), google: people.google });
+      await connect(traveller, CHAT, "/portal", "github");
+    });
+
+    it("is not signed in by it, not on the app's own origin either, and the user sees where it was (A22)", async () => {
+      const { appUrl } = system.stack;
+      expect(await endOf("github")).toBe(`${appUrl}/after`);
+      await makeRoot(system, own);
+      expect(await endOf("github")).toBe(refused());
+      expect(await endOf("google")).toBe(`${appUrl}/after`);
+      const { text } = await own.go(`${appUrl}/api/me/oauth-accounts`);
+      const shown = JSON.parse(text).data.map((each: { provider: string; origin: string }) => [
+        each.provider,
+        each.origin,
+      ]);
+      expect(shown).toEqual([
+        ["google", null],
+        ["github", CHAT],
+      ]);
+    });
+
+    it("loses the sessions that it opened, and what was made in them is of no use (A22)", async () => {
+      const { appUrl } = system.stack;
+      const intruder = system.traveller();
+      await signInOnApp(intruder, system.stack, "github");
+      const token = await makeToken(intruder, appUrl, "/api");
+      await connect(intruder, appUrl, "/api", "facebook");
+      expect((await intruder.go(`${appUrl}/api/me`)).status).toBe(200);
+      await makeRoot(system, own);
+      expect((await intruder.go(`${appUrl}/api/me`)).status).toBe(401);
+      expect(await statusWith(system, token)).toBe(401);
+      expect(await endOf("facebook")).toBe(refused());
+      const { sub } = decodeJwt(own.cookies(appUrl).get("accessToken") ?? "");
+      const left = await system.mongo
+        .db()
+        .collection("_sessions")
+        .countDocuments({ userId: new ObjectId(sub) });
+      expect(left).toBe(1);
+    });
+
+    it("is signed in by it where an earlier version connected it, which does not tell where", async () => {
+      await accounts().updateMany({ origin: CHAT }, { $unset: { origin: 1, connectedOn: 1 } });
+      await makeRoot(system, own);
+      expect(await endOf("github")).toBe(`${system.stack.appUrl}/after`);
+    });
+  });
+
+  it("is signed in by a provider that was connected on another origin after a sign-in by password", async () => {
+    const headers = { "Content-Type": "application/json", Origin: CHAT };
+    const login = { method: "POST", headers, body: JSON.stringify(system.stack.admin) };
+    expect((await traveller.go(`${CHAT}/portal/login`, login)).status).toBe(200);
+    await connect(traveller, CHAT, "/portal", "github");
+    const { appUrl } = system.stack;
+    const browser = system.traveller();
+    expect((await signInOnApp(browser, system.stack, "github")).end).toBe(`${appUrl}/after`);
+    expect((await browser.go(`${appUrl}/api/me`)).status).toBe(200);
   });
 
   it("is served by API tokens of earlier versions, which do not tell where they were made", async () => {

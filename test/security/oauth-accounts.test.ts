@@ -256,7 +256,7 @@ describe("B4 connecting a provider", () => {
     expect(end).toBe(`${system.stack.appUrl}/settings`);
     expect(appToken(browser)).toBe(before);
     expect(await linked()).toEqual([
-      { id: expect.any(String), provider: "github", email, createdAt: expect.any(String) },
+      { id: expect.any(String), provider: "github", email, origin: null, createdAt: expect.any(String) },
     ]);
     const other = system.traveller();
     await signInOnApp(other, system.stack, "github");
@@ -537,7 +537,7 @@ describe("GET and DELETE /me/oauth-accounts", () => {
   it("shows one's own and no secrets, and takes one away when a password is left", async () => {
     await signInOnApp(browser, system.stack, "google");
     const [account] = await linked();
-    expect(Object.keys(account ?? {})).toEqual(["id", "provider", "email", "createdAt"]);
+    expect(Object.keys(account ?? {})).toEqual(["id", "provider", "email", "origin", "createdAt"]);
     const answer = await remove(account?.id ?? "");
     expect([answer.status, json(answer)]).toEqual([200, { statusCode: 200, message: "Success" }]);
     expect(await linked()).toEqual([]);

@@ -13,7 +13,7 @@ const MAX_TOKENS = 10_000;
 const LAST_USED_EVERY_MS = 60_000;
 
 const ROOT_ELSEWHERE =
-  "an API token of a root admin is refused: it was made in a session by a provider on another origin than APP_URL";
+  "an API token of a root admin is refused: it was made in a session by a provider on another origin than APP_URL, or by one that was connected in such a session";
 
 /** A valid token, and what its user may do at present. */
 export interface LiveApiToken {

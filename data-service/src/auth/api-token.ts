@@ -1,12 +1,12 @@
 // API tokens: what one is, and its text. The text is shown once; only its SHA-256 is kept.
 import { hash, randomBytes } from "node:crypto";
-import type { Session } from "./session.js";
+import type { Opened } from "./session.js";
 
 /**
- * A long-lived credential that a user made for a program. `provider` and `origin` are those of the session it was made in:
- * whoever saw that session may know the token as well. Both are null for tokens from before this was noted.
+ * A long-lived credential that a user made for a program. It bears how the session it was made in was opened:
+ * whoever saw that session may know the token as well. `provider` and `origin` are null for tokens from before this was noted.
  */
-export interface ApiToken extends Pick<Session, "provider" | "origin"> {
+export interface ApiToken extends Opened {
   /** 24-hex id. */
   readonly id: string;
   readonly userId: string;

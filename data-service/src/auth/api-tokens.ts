@@ -9,6 +9,7 @@ import type { ApiTokenCache } from "./api-token-cache.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
+import { openedOf } from "./session.js";
 import { tellingUncertain } from "./telling-uncertain.js";
 import { type Maker, type WhileSignedInDeps, whileSignedIn } from "./while-signed-in.js";
 
@@ -54,9 +55,9 @@ export async function makeApiToken(
   const token = await whileSignedIn(
     deps,
     maker,
-    ({ provider, origin }) =>
+    (session) =>
       deps.apiTokens.insert(
-        { userId, ...wish, provider, origin, createdAt: now, lastUsedAt: null },
+        { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null },
         hashOfApiToken(text) ?? "",
       ),
     ({ id }) => deps.apiTokens.removeOf(userId, id),

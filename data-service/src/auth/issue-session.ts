@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { TokenPair } from "@portico/shared/token-pair";
-import { type Session, sessionExpiry } from "./session.js";
+import { type Origins, type Session, sessionExpiry } from "./session.js";
 import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface IssueSessionDeps {
@@ -33,6 +33,8 @@ export interface SignIn {
   readonly remember: boolean;
   /** The OAuth provider; null for a password. */
   readonly provider: string | null;
+  /** See auth/session. */
+  readonly connectedOn?: Origins;
   /**
    * The user's epoch when the proof was checked: if the password has changed since then, the session is dead from the start.
    * Without it, the epoch that is stored now.
@@ -51,7 +53,7 @@ export async function issueSession(
 /** For callers that must look at something else before anybody gets the tokens. */
 export async function startSession(
   { sessions, users, clock }: Omit<IssueSessionDeps, "tokens">,
-  { userId, remember, provider, epoch }: SignIn,
+  { userId, remember, provider, connectedOn = [], epoch }: SignIn,
   { origin, userAgent, address }: ClientFacts,
 ): Promise<Session> {
   const now = clock.now();
@@ -67,6 +69,7 @@ export async function startSession(
     expiresAt: sessionExpiry({ createdAt: now, remember }, now),
     remember,
     provider,
+    ...(connectedOn.length > 0 && { connectedOn }),
     userAgent,
     address,
   };

@@ -1,7 +1,7 @@
 // Which sessions are alive and what their users may do, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
-import { isAlive, type RootOrigin, type Session } from "./session.js";
+import { isAlive, type Opened, openedOf, type RootOrigin, type Session } from "./session.js";
 
 /** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
 const MAX_AGE_MS = 5_000;
@@ -15,7 +15,7 @@ export interface ActiveUser {
   readonly epoch: string;
 }
 
-export interface LiveSession extends ActiveUser, Pick<Session, "expiresAt" | "provider" | "origin"> {
+export interface LiveSession extends ActiveUser, Opened, Pick<Session, "expiresAt"> {
   /** By `performance.now()`. */
   readonly readAt: number;
 }
@@ -98,6 +98,5 @@ async function read(
   if (session === undefined || user === undefined) return undefined;
   // The token's user and the session's user must be the same.
   if (session.userId !== userId || !isAlive(session, user, clock.now(), rootOrigin)) return undefined;
-  const { expiresAt, provider, origin } = session;
-  return { ...user, expiresAt, provider, origin, readAt };
+  return { ...user, ...openedOf(session), expiresAt: session.expiresAt, readAt };
 }

@@ -1,5 +1,8 @@
 // What a session is, and how long one lives.
 
+/** Those of sessions by a provider, whose apps may know what was made in them. */
+export type Origins = readonly (string | null)[];
+
 /** One sign-in of one user. Its id is no secret: only a token's MAC or signature proves it. */
 export interface Session {
   /** 128 random bits as base64url. */
@@ -29,6 +32,8 @@ export interface Session {
   readonly remember: boolean;
   /** The OAuth provider that signed the user in; null for a password. */
   readonly provider: string | null;
+  /** `seenOn` of the session in which the provider account that opened it was connected; missing where there was none. */
+  readonly connectedOn?: Origins;
   readonly userAgent: string | null;
   readonly address: string | null;
 }
@@ -58,17 +63,30 @@ export const FIRST_EPOCH = "";
  */
 export type RootOrigin = string | null;
 
+/** How a session, or that in which something was made, came to be. */
+export type Opened = Pick<Session, "provider" | "origin" | "connectedOn">;
+
+/** Of a session that is more than this: what may be kept of it with what was made in it. */
+export function openedOf({ provider, origin, connectedOn }: Opened): Opened {
+  return { provider, origin, ...(connectedOn !== undefined && { connectedOn }) };
+}
+
+/**
+ * For which origins providers have opened the session, and those in which its provider account was connected: their apps may
+ * know what is made in it, and may have connected an account of their own. None where the user gave the password.
+ */
+export function seenOn({ provider, origin, connectedOn = [] }: Opened): Origins {
+  return provider === null ? [] : [...new Set([origin, ...connectedOn])];
+}
+
 /** Whether a session, or an API token that was made in one, may be that of a root admin. */
-export function isForRoot(
-  { provider, origin }: Pick<Session, "provider" | "origin">,
-  rootOrigin: RootOrigin,
-): boolean {
-  return provider === null || rootOrigin === null || origin === rootOrigin;
+export function isForRoot(opened: Opened, rootOrigin: RootOrigin): boolean {
+  return rootOrigin === null || seenOn(opened).every((origin) => origin === rootOrigin);
 }
 
 /** Whether a session is alive at `now` for its user, as whose record says. One who has become root admin may have lost it. */
 export function isAlive(
-  session: Pick<Session, "expiresAt" | "epochs" | "provider" | "origin">,
+  session: Opened & Pick<Session, "expiresAt" | "epochs">,
   user: { readonly epoch: string; readonly isRootAdmin: boolean },
   now: Date,
   rootOrigin: RootOrigin,

@@ -1,13 +1,22 @@
 // Provider accounts and the users they sign in: the port, and the writes that are safe even when many run at once.
 import type { Identity, Provider } from "@portico/shared/oauth";
+import type { Origins, RootOrigin } from "../auth/session.js";
+
+/** When and in which session a provider account was connected. */
+export interface Connected {
+  readonly createdAt: Date;
+  /** Of that session; null for an account that signed its user in by itself, and for those of earlier versions. */
+  readonly origin: string | null;
+  /** `seenOn` of that session (see auth/session): a session that the account opens is theirs as well. */
+  readonly connectedOn: Origins;
+}
 
 /** A provider account that signs somebody in. */
-export interface LinkedAccount {
+export interface LinkedAccount extends Connected {
   readonly id: string;
   readonly provider: Provider;
   readonly userId: string;
   readonly email: string | null;
-  readonly createdAt: Date;
   /** Its user is being made, under the id that is already noted here. */
   readonly isPending: boolean;
 }
@@ -60,7 +69,7 @@ export interface IdentityUsers {
 export interface LinkedAccounts {
   find(identity: Identity): Promise<LinkedAccount | undefined>;
   /** @param replacing the user the row names now; undefined when there is no row */
-  link(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
+  link(identity: Identity, userId: string, replacing: string | undefined, by: Connected): Promise<boolean>;
   /** Undoes a link to this user that was made a moment ago. */
   takeBack(identity: Identity, userId: string): Promise<void>;
   /** Writes down which id the new user will have, before there is one. */
@@ -71,8 +80,14 @@ export interface LinkedAccounts {
   /**
    * Marks a row as leaving, and tells how many others stay. Takes the marks off that are older than a request lasts: whoever
    * set one may only stand still, and finds out by `remove`. Undefined when the user has no such row.
+   * @param rootOrigin of a root admin, whom others do not sign in; null counts all
    */
-  markLeaving(accountId: string, userId: string, now: Date): Promise<number | undefined>;
+  markLeaving(
+    accountId: string,
+    userId: string,
+    now: Date,
+    rootOrigin: RootOrigin,
+  ): Promise<number | undefined>;
   /** @param since when it was marked: a mark of another request stays */
   unmarkLeaving(accountId: string, since: Date): Promise<void>;
   /** @returns whose account it was, or false when the row does not bear the mark of then any more */

@@ -17,6 +17,7 @@ const ANN: Identity = {
   name: null,
 };
 const BACK = { identity: ANN, origin: "http://localhost:3000" };
+const BY_SIGN_IN = { origin: null, connectedOn: [] };
 const CONNECTED = { email: "other@example.com", emailVerified: true, name: null, roleId: undefined };
 
 let database: TestDatabase;
@@ -50,7 +51,7 @@ async function connectedMeanwhile(): Promise<{ readonly deps: FindUserDeps; read
   const userId = store.identityUsers.newId();
   await store.identityUsers.insert({ ...CONNECTED, id: userId, createdAt: new Date() });
   const insert: IdentityUsers["insert"] = async (user) => {
-    await store.accounts.link(ANN, userId, user.id, new Date());
+    await store.accounts.link(ANN, userId, user.id, { createdAt: new Date(), ...BY_SIGN_IN });
     return store.identityUsers.insert(user);
   };
   return { deps: depsWith({ ...store.identityUsers, insert }), userId };
@@ -62,7 +63,7 @@ const addresses = async (): Promise<unknown[]> =>
 describe("a first sign-in that stands still until its account is connected to another user", () => {
   it("signs in as that one, and leaves no user behind", async () => {
     const { deps, userId } = await connectedMeanwhile();
-    expect(await findUser(deps, BACK)).toEqual({ kind: "user", userId, how: "use" });
+    expect(await findUser(deps, BACK)).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect(await addresses()).toEqual([CONNECTED.email]);
   });
 
@@ -70,11 +71,12 @@ describe("a first sign-in that stands still until its account is connected to an
     const { deps, userId } = await connectedMeanwhile();
     const insert: IdentityUsers["insert"] = async (user) => {
       const made = await deps.identityUsers.insert(user);
-      await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, new Date());
+      const by = { createdAt: new Date(), ...BY_SIGN_IN };
+      await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, by);
       return made;
     };
     const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK);
-    expect(found).toEqual({ kind: "user", userId, how: "use" });
+    expect(found).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
   });
 });

@@ -2,7 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError } from "@portico/shared/oauth";
-import { isForRoot, type RootOrigin } from "../auth/session.js";
+import { isForRoot, type Origins, type RootOrigin } from "../auth/session.js";
 import { emailProblem, normalizeEmail } from "../catalog/email-address.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
@@ -28,7 +28,13 @@ export interface FindUserDeps extends ForeseeDeps {
 }
 
 export type FoundUser =
-  | { readonly kind: "user"; readonly userId: string; readonly how: "use" | "link" | "take over" | "create" }
+  | {
+      readonly kind: "user";
+      readonly userId: string;
+      readonly how: "use" | "link" | "take over" | "create";
+      /** See accounts: none for an account that is connected by this very sign-in. */
+      readonly connectedOn?: Origins;
+    }
   | { readonly kind: "refused"; readonly error: OAuthError };
 
 /** Somebody who comes back from a provider. */
@@ -66,7 +72,7 @@ async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUse
       return { kind: "refused", error: decision.error };
     case "use":
       if (account?.isPending && !(await deps.accounts.confirm(identity, decision.userId))) return undefined;
-      return use(deps, decision);
+      return use(deps, decision, account);
     case "link":
       return link(deps, identity, decision, account);
     case "create":
@@ -87,7 +93,9 @@ async function look(
   const account = await accounts.find(identity);
   const linked = account === undefined ? undefined : await identityUsers.find(account.userId);
   const { emailVerified, provider } = identity;
-  const mayBeRoot = isForRoot({ provider, origin }, rootOrigin);
+  // A row whose user is gone is written anew.
+  const connectedOn = linked === undefined ? [] : (account?.connectedOn ?? []);
+  const mayBeRoot = isForRoot({ provider, origin, connectedOn }, rootOrigin);
   const known = { linked, owner, email, emailVerified };
   return { account, facts: { ...known, mayCreate: oauthSignup, isForRoot: mayBeRoot } };
 }
@@ -100,9 +108,10 @@ function usableEmail(text: string | null): string | undefined {
 async function use(
   { identityUsers }: FindUserDeps,
   { userId, proves }: Extract<AccountDecision, { kind: "use" }>,
+  account: LinkedAccount | undefined,
 ): Promise<FoundUser> {
   if (proves !== undefined) await identityUsers.proveAddress(userId, proves);
-  return { kind: "user", userId, how: "use" };
+  return { kind: "user", userId, how: "use", ...(account && { connectedOn: account.connectedOn }) };
 }
 
 async function link(
@@ -118,7 +127,8 @@ async function link(
     : await identityUsers.keepAddress(userId, email);
   if (takeOver) forgetUser(userId);
   if (!isTheirs) return undefined;
-  const linked = await accounts.link(identity, userId, account?.userId, clock.now());
+  const bySignIn = { createdAt: clock.now(), origin: null, connectedOn: [] };
+  const linked = await accounts.link(identity, userId, account?.userId, bySignIn);
   return linked ? { kind: "user", userId, how: takeOver ? "take over" : "link" } : undefined;
 }
 

@@ -6,7 +6,7 @@ import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
-import { isForRoot } from "../auth/session.js";
+import { isForRoot, type Opened, seenOn } from "../auth/session.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import { normalizeEmail } from "../catalog/email-address.js";
@@ -96,13 +96,13 @@ async function openSession(
   const found = await findUser(deps, { identity, origin });
   if (found.kind === "refused") return failed(deps, code, found.error, client);
   await recordFound(deps, found, provider, client);
-  const { userId } = found;
+  const { userId, connectedOn = [] } = found;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, { ...code, userId }, "account_disabled", client);
-  if (user.isRootAdmin && !isForRoot({ provider, origin }, deps.rootOrigin))
+  if (user.isRootAdmin && !isForRoot({ provider, origin, connectedOn }, deps.rootOrigin))
     return failed(deps, { ...code, userId }, "root_admin_elsewhere", client);
   const { epoch } = user;
-  const session = await startSession(deps, { userId, remember: true, provider, epoch }, client);
+  const session = await startSession(deps, { userId, remember: true, provider, connectedOn, epoch }, client);
   // When an account is taken over, it loses first its providers, then its sessions: a session that is made too late to be
   // ended finds its provider gone.
   if ((await deps.accounts.find(identity))?.userId !== userId) {
@@ -157,7 +157,7 @@ async function connect(
   const outcome = await whileSignedIn(
     deps,
     { userId, sessionId },
-    () => attach(deps, identity, userId),
+    (session) => attach(deps, identity, userId, session),
     async (done) => {
       if (done === "connected") await deps.accounts.takeBack(identity, userId);
     },
@@ -189,6 +189,7 @@ async function attach(
   { accounts, identityUsers, clock }: RedeemDeps,
   identity: Identity,
   userId: string,
+  session: Opened,
 ): Promise<"connected" | "as before" | "in use"> {
   const account = await accounts.find(identity);
   if (account?.userId === userId) return "as before";
@@ -196,8 +197,10 @@ async function attach(
   if (account?.isPending === true && now.getTime() - account.createdAt.getTime() < BEING_MADE_MS)
     return "in use";
   const other = account === undefined ? undefined : await identityUsers.find(account.userId);
+  if (other !== undefined) return "in use";
+  const by = { createdAt: now, origin: session.origin, connectedOn: seenOn(session) };
   // A lost race means that somebody else has just taken it.
-  const isFree = other === undefined && (await accounts.link(identity, userId, account?.userId, now));
+  const isFree = await accounts.link(identity, userId, account?.userId, by);
   return isFree ? "connected" : "in use";
 }
 

@@ -31,6 +31,6 @@ export function oauthAccountRoutes(deps: OAuthAccountRoutesDeps): Router {
   return router;
 }
 
-function toJson({ id, provider, email, createdAt }: LinkedAccount) {
-  return { id, provider, email, createdAt: createdAt.toISOString() };
+function toJson({ id, provider, email, origin, createdAt }: LinkedAccount) {
+  return { id, provider, email, origin, createdAt: createdAt.toISOString() };
 }

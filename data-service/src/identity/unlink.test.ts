@@ -2,12 +2,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Provider } from "@portico/shared/oauth";
 import { memoryAudit } from "../auth/auth-fixture.js";
+import type { Origins } from "../auth/session.js";
 import { makeAdminStore } from "../mongo/admin-store.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { userCollection } from "../mongo/user-store.js";
 import { type UnlinkDeps, unlink } from "./unlink.js";
 
+const APP_URL = "http://localhost:3000";
+const CHAT = "https://chat.example.com";
 const USER = "1".repeat(24);
 const NOBODY = { origin: null, userAgent: null, address: null };
 const LONG_MS = 11_000;
@@ -27,10 +30,11 @@ beforeEach(async () => {
   await database.db.dropDatabase();
 });
 
-const admins = () => makeAdminStore(database.db, "svc_");
+const admins = () => makeAdminStore(database.db, "svc_", APP_URL);
 const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
   ...store,
   accounts,
+  rootOrigin: APP_URL,
   clock: { now: () => now },
   audit: memoryAudit().audit,
   adminLock: (task) => task("ours"),
@@ -38,11 +42,13 @@ const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
 });
 
 async function connected(...providers: Provider[]): Promise<string[]> {
-  for (const provider of providers) {
-    const identity = { provider, subject: "s", email: null, emailVerified: false, name: null };
-    await store.accounts.link(identity, USER, undefined, now);
-  }
+  for (const provider of providers) await connect(provider, []);
   return (await store.accounts.listOf(USER)).map(({ id }) => id);
+}
+
+async function connect(provider: Provider, connectedOn: Origins): Promise<void> {
+  const identity = { provider, subject: "s", email: null, emailVerified: false, name: null };
+  await store.accounts.link(identity, USER, undefined, { createdAt: now, origin: null, connectedOn });
 }
 
 /** Of a request that stands still before it removes its account, for so long that another one removes this account. */
@@ -83,6 +89,17 @@ it("of a root admin goes only while no password of root admins is taken away", a
   await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
   await expect(unlink(deps, USER, second, NOBODY)).rejects.toThrow("holds the lock");
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([second]);
+});
+
+it("of a root admin stays where all others were connected on another origin", async () => {
+  await store.identityUsers.insert({ ...ANN, createdAt: now });
+  await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
+  await connect("github", [CHAT]);
+  const [elsewhere = "", own = ""] = await connected("google");
+  const refused = unlink(depsWith(store.accounts), USER, own, NOBODY);
+  await expect(refused).rejects.toMatchObject({ code: "CONFLICT" });
+  await unlink(depsWith(store.accounts), USER, elsewhere, NOBODY);
+  expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([own]);
 });
 
 describe("the last provider of a root admin, whose password somebody takes away meanwhile,", () => {

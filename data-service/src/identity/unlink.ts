@@ -4,6 +4,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Provider } from "@portico/shared/oauth";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
+import type { RootOrigin } from "../auth/session.js";
 import type { AdminStore } from "../mongo/admin-store.js";
 import type { Lock } from "../mongo/lock.js";
 import { untilStill } from "../until-still.js";
@@ -12,6 +13,7 @@ import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 export interface UnlinkDeps {
   readonly accounts: Pick<LinkedAccounts, "markLeaving" | "unmarkLeaving" | "remove">;
   readonly identityUsers: Pick<IdentityUsers, "find">;
+  readonly rootOrigin: RootOrigin;
   readonly clock: Clock;
   readonly audit: Audit;
   /** Whoever takes away a root admin's password meanwhile would count the provider among the ways in that stay. */
@@ -48,13 +50,13 @@ export async function unlink(
  * that stay
  */
 async function judgeAndRemove(
-  { accounts, identityUsers, putTurn, clock }: UnlinkDeps,
+  { accounts, identityUsers, putTurn, rootOrigin, clock }: UnlinkDeps,
   userId: string,
   accountId: string,
   turn: string | undefined,
 ): Promise<Provider | false> {
   const since = clock.now();
-  const others = await accounts.markLeaving(accountId, userId, since);
+  const others = await accounts.markLeaving(accountId, userId, since, turn === undefined ? null : rootOrigin);
   if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
   // Whoever counted the account before the mark takes no password away after this; whoever does so later takes the mark off.
   if (turn !== undefined) await putTurn(userId, turn);

@@ -1,6 +1,7 @@
 // Who counts as another root admin, and whose records get the turn.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Db, ObjectId } from "mongodb";
+import type { Origins } from "../auth/session.js";
 import { LEAVING_FIELD } from "../records/delete/leaving.js";
 import { makeAdminStore } from "./admin-store.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
@@ -28,18 +29,21 @@ async function add(parts: Partial<UserDocument> & { readonly [LEAVING_FIELD]?: u
   return _id;
 }
 
-/** Connects a provider to this user. */
-const connect = (userId: ObjectId): Promise<unknown> =>
+const APP_URL = "http://localhost:3000";
+
+/** Connects a provider to this user. @param connectedOn see auth/session */
+const connect = (userId: ObjectId, connectedOn: Origins = []): Promise<unknown> =>
   accountCollection(db).insertOne({
     _id: new ObjectId(),
     provider: "google",
     subject: userId.toHexString(),
     userId,
+    connectedOn,
     createdAt: new Date(0),
   });
 
 const takeTurn = (id: ObjectId, turn = "ours"): Promise<boolean> =>
-  makeAdminStore(db, "svc_").takeTurn(id.toHexString(), turn);
+  makeAdminStore(db, "svc_", APP_URL).takeTurn(id.toHexString(), turn);
 
 describe("a root admin who goes", () => {
   it.each([
@@ -76,6 +80,18 @@ describe("a root admin who goes", () => {
     expect(await takeTurn(id)).toBe(true);
   });
 });
+
+it.each([
+  ["leaves nobody", "on another origin, which signs no root admin in", ["https://chat.example.com"], false],
+  ["leaves another one", "on the app's own origin", [APP_URL], true],
+])(
+  "a root admin who goes %s in one whose provider was connected %s",
+  async (_what, _where, origins, left) => {
+    const id = await add({ isRootAdmin: true });
+    await connect(await add({ isRootAdmin: true }), origins);
+    expect(await takeTurn(id)).toBe(left);
+  },
+);
 
 it("an ordinary user who goes takes no root admin away, however few of them can sign in", async () => {
   await add({ isRootAdmin: true });

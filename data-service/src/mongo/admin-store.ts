@@ -2,10 +2,11 @@
 // it is asked (see lock).
 import type { Clock } from "@portico/shared/clock";
 import { type Db, type Filter, ObjectId } from "mongodb";
+import type { RootOrigin } from "../auth/session.js";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
-import { accountCollection } from "./identity-store.js";
+import { accountCollection, opensForRoot } from "./identity-store.js";
 import { type Lock, makeLock } from "./lock.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
@@ -19,10 +20,11 @@ export function makeAdminLock(db: Db, clock: Clock): Lock {
   return makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly.");
 }
 
-export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
+/** @param rootOrigin where providers open sessions for root admins (see auth/session) */
+export function makeAdminStore(db: Db, systemTablePrefix: string, rootOrigin: RootOrigin): AdminStore {
   const users = userCollection(db, systemTablePrefix);
   const haveProvider = async (ids: readonly ObjectId[]): Promise<boolean> => {
-    const theirs = { userId: { $in: [...ids] } };
+    const theirs = { userId: { $in: [...ids] }, ...opensForRoot(rootOrigin) };
     // A request that is about to remove one has to look again, now that it is counted (see unlink).
     const leaving = { ...theirs, leavingSince: { $exists: true } };
     await accountCollection(db).updateMany(leaving, { $unset: { leavingSince: "" } });

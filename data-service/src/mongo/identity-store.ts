@@ -1,9 +1,15 @@
 // Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
 import type { Identity, Provider } from "@portico/shared/oauth";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
-import { FIRST_EPOCH } from "../auth/session.js";
+import { FIRST_EPOCH, type Origins, type RootOrigin } from "../auth/session.js";
 import { systemTableNames } from "../catalog/system-tables.js";
-import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from "../identity/accounts.js";
+import type {
+  Connected,
+  IdentityUser,
+  IdentityUsers,
+  LinkedAccount,
+  LinkedAccounts,
+} from "../identity/accounts.js";
 import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
 import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
@@ -26,6 +32,8 @@ interface AccountDocument {
   userId: ObjectId;
   email?: string;
   createdAt: Date;
+  origin?: string;
+  connectedOn?: Origins;
   /** The user with this id is still being made. */
   pending?: true;
   /** Somebody has been about to remove this row since then. */
@@ -45,6 +53,11 @@ const LEAVING_MS = 10_000;
 const flowCollection = (db: Db): Collection<FlowDocument> => db.collection("_oauth_flows");
 const codeCollection = (db: Db): Collection<CodeDocument> => db.collection("_bridge_codes");
 export const accountCollection = (db: Db): Collection<AccountDocument> => db.collection("_oauth_accounts");
+
+/** Which rows sign root admins in where this is the only origin for them (see auth/session). */
+export function opensForRoot(rootOrigin: RootOrigin): Filter<AccountDocument> {
+  return rootOrigin === null ? {} : { connectedOn: { $not: { $elemMatch: { $ne: rootOrigin } } } };
+}
 
 export function makeIdentityStore(db: Db, systemTablePrefix: string): IdentityStore {
   return {
@@ -115,7 +128,8 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
     identity: Identity,
     userId: string,
     replacing: string | undefined,
-    { createdAt, pending }: Pick<AccountDocument, "createdAt" | "pending">,
+    { createdAt, origin, connectedOn }: Connected,
+    pending?: true,
   ): Promise<boolean> => {
     const { provider, subject, email } = identity;
     const user = ObjectId.createFromHexString(userId);
@@ -125,6 +139,8 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       userId: user,
       createdAt,
       ...(email === null ? {} : { email }),
+      ...(origin === null ? {} : { origin }),
+      ...(connectedOn.length === 0 ? {} : { connectedOn }),
       ...(pending === undefined ? {} : { pending }),
     };
     if (replacing !== undefined) {
@@ -145,12 +161,12 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       const account = await accounts.findOne(keyOf(identity));
       return account === null ? undefined : toAccount(account);
     },
-    link: (identity, userId, replacing, createdAt) => put(identity, userId, replacing, { createdAt }),
+    link: put,
     async takeBack(identity, userId) {
       await accounts.deleteOne({ ...keyOf(identity), userId: ObjectId.createFromHexString(userId) });
     },
     reserve: (identity, userId, replacing, createdAt) =>
-      put(identity, userId, replacing, { createdAt, pending: true }),
+      put(identity, userId, replacing, { createdAt, origin: null, connectedOn: [] }, true),
     async confirm(identity, userId) {
       const row = { ...keyOf(identity), userId: ObjectId.createFromHexString(userId) };
       return (await accounts.updateOne(row, { $unset: { pending: "" } })).matchedCount === 1;
@@ -159,7 +175,7 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       const found = accounts.find({ userId: ObjectId.createFromHexString(userId) }).sort({ _id: 1 });
       return (await found.toArray()).map(toAccount);
     },
-    async markLeaving(accountId, userId, now) {
+    async markLeaving(accountId, userId, now, rootOrigin) {
       if (!ObjectId.isValid(accountId) || accountId.length !== 24) return undefined;
       const user = ObjectId.createFromHexString(userId);
       const id = ObjectId.createFromHexString(accountId);
@@ -168,7 +184,11 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       const others = { _id: { $ne: id }, userId: user };
       const lapsed = { $lte: new Date(now.getTime() - LEAVING_MS) };
       await accounts.updateMany({ ...others, leavingSince: lapsed }, { $unset: { leavingSince: "" } });
-      return accounts.countDocuments({ ...others, leavingSince: { $exists: false } });
+      return accounts.countDocuments({
+        ...others,
+        ...opensForRoot(rootOrigin),
+        leavingSince: { $exists: false },
+      });
     },
     async unmarkLeaving(accountId, since) {
       await accounts.updateOne(markedSince(accountId, since), { $unset: { leavingSince: "" } });
@@ -186,13 +206,16 @@ function markedSince(accountId: string, leavingSince: Date) {
   return { _id: ObjectId.createFromHexString(accountId), leavingSince };
 }
 
-function toAccount({ _id, provider, userId, email, createdAt, pending }: AccountDocument): LinkedAccount {
+function toAccount({ _id, provider, userId, createdAt, pending, ...rest }: AccountDocument): LinkedAccount {
+  const { email = null, origin = null, connectedOn = [] } = rest;
   return {
     id: _id.toHexString(),
     provider,
     userId: userId.toHexString(),
-    email: email ?? null,
+    email,
     createdAt,
+    origin,
+    connectedOn,
     isPending: pending === true,
   };
 }

@@ -27,7 +27,7 @@ export type SessionStore = IssueSessionDeps["sessions"] &
      * @param asOf when the epoch was about to be asked for: sessions made since then may be of a later one
      */
     removeAllBut(userId: string, epoch: string, asOf: Date): Promise<void>;
-    /** Removes those that a provider has opened on any other origin than this one. */
+    /** Removes those that may be no root admin's where this is the only origin for them (see auth/session). */
     removeElsewhere(userId: string, origin: string): Promise<void>;
     removeAllOf(userId: string): Promise<void>;
   };
@@ -116,7 +116,8 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
     },
     async removeElsewhere(userId, origin) {
       const user = ObjectId.createFromHexString(userId);
-      await sessions.deleteMany({ userId: user, provider: { $ne: null }, origin: { $ne: origin } });
+      const elsewhere = [{ origin: { $ne: origin } }, { connectedOn: { $elemMatch: { $ne: origin } } }];
+      await sessions.deleteMany({ userId: user, provider: { $ne: null }, $or: elsewhere });
     },
     async removeAllOf(userId) {
       await sessions.deleteMany({ userId: ObjectId.createFromHexString(userId) });

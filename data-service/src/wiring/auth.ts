@@ -167,7 +167,7 @@ export function makeIdentity(
     logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     adminLock: makeAdminLock(db, clock),
-    putTurn: makeAdminStore(db, config.systemTablePrefix).putTurn,
+    putTurn: makeAdminStore(db, config.systemTablePrefix, rootOrigin).putTurn,
     assertions: makeAssertions(secrets.serviceSecret),
     rootOrigin,
     oauthSignup: config.oauthSignup,

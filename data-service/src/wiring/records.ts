@@ -303,7 +303,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): TableHooks {
   const { accounts } = makeIdentityStore(db, config.systemTablePrefix);
   const rootOrigin = rootOriginOf(config);
   return makeUserHooks({
-    ...makeAdminStore(db, config.systemTablePrefix),
+    ...makeAdminStore(db, config.systemTablePrefix, rootOrigin),
     hash: auth.hasher.hash,
     adminLock: makeAdminLock(db, clock),
     forgetUser: auth.forgetUser,

@@ -46,7 +46,13 @@ const SESSION = object({
   loginProvider: TEXT_OR_NULL,
   current: FLAG,
 });
-const ACCOUNT = object({ id: TEXT, provider: TEXT, email: TEXT_OR_NULL, createdAt: TIME });
+const ACCOUNT = object({
+  id: TEXT,
+  provider: TEXT,
+  email: TEXT_OR_NULL,
+  origin: TEXT_OR_NULL,
+  createdAt: TIME,
+});
 
 /** @param users the table of users */
 export function meOperations(users: Table): readonly Operation[] {
