@@ -112,7 +112,7 @@ it("connecting and disconnecting a provider are recorded as such", async () => {
   const disconnected = await recorded(() =>
     browser.go(`${api}/me/oauth-accounts/${accountId}`, { method: "DELETE", headers: ownPage() }),
   );
-  const details = { provider: "google", accountId };
+  const details = { provider: "google", accountId, ended: "other sessions by this provider" };
   expect(disconnected).toEqual([{ event: "oauth.unlink", userId: id, details }]);
 });
 

@@ -557,6 +557,24 @@ describe("GET and DELETE /me/oauth-accounts", () => {
     expect([answer.headers.getSetCookie(), await sessions.countDocuments()]).toEqual([[], before]);
   });
 
+  it("ends with it the sessions that the provider has opened, but for the one that asks, and no others", async () => {
+    await logIn();
+    await browser.travel(json(await startLink(browser, "github")).url);
+    await browser.travel(json(await startLink(browser, "google")).url);
+    const signedIn = async (provider: ProviderName): Promise<Traveller> => {
+      const traveller = system.traveller();
+      await signInOnApp(traveller, system.stack, provider);
+      return traveller;
+    };
+    const asking = await signedIn("github");
+    const all = [browser, asking, await signedIn("github"), await signedIn("google")];
+    const statuses = () => Promise.all(all.map(async (each) => (await each.go(`${api}/me`)).status));
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    const github = (await linked()).find(({ provider }) => provider === "github");
+    expect((await remove(github?.id ?? "", asking)).status).toBe(200);
+    expect(await statuses()).toEqual([200, 200, 401, 200]);
+  });
+
   it("refuses the last way to sign in with 409, also when the last two go at once", async () => {
     become(system.providers, newPeople(`only${count}`));
     await signInOnApp(browser, system.stack, "google");

@@ -24,7 +24,7 @@ export function oauthAccountRoutes(deps: OAuthAccountRoutesDeps): Router {
   router
     .route("/me/oauth-accounts/:id")
     .delete(async (request, response) => {
-      await unlink(deps, sessionUserOf(request).userId, request.params.id, auditFacts(request));
+      await unlink(deps, sessionUserOf(request), request.params.id, auditFacts(request));
       respond(response, 200);
     })
     .all(onlyMethods("DELETE"));

@@ -6,12 +6,15 @@ import type { Origins } from "../auth/session.js";
 import { makeAdminStore } from "../mongo/admin-store.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
+import { makeSessionStore } from "../mongo/session-store.js";
 import { userCollection } from "../mongo/user-store.js";
 import { type UnlinkDeps, unlink } from "./unlink.js";
 
 const APP_URL = "http://localhost:3000";
 const CHAT = "https://chat.example.com";
 const USER = "1".repeat(24);
+/** Her session. */
+const ANNS = { userId: USER, by: { kind: "session", id: "s", origin: null } } as const;
 const NOBODY = { origin: null, userAgent: null, address: null };
 const LONG_MS = 11_000;
 const ANN = { id: USER, email: "ann@example.com", emailVerified: true, name: null, roleId: undefined };
@@ -35,6 +38,8 @@ const depsWith = (accounts: UnlinkDeps["accounts"]): UnlinkDeps => ({
   ...store,
   accounts,
   rootOrigin: APP_URL,
+  sessions: makeSessionStore(database.db),
+  forgetUser: () => undefined,
   clock: { now: () => now },
   audit: memoryAudit().audit,
   adminLock: (task) => task("ours"),
@@ -58,7 +63,7 @@ function standingStillUntilGone(other: string): UnlinkDeps {
     if (isHeld) {
       isHeld = false;
       now = new Date(now.getTime() + LONG_MS);
-      await unlink(depsWith(store.accounts), USER, other, NOBODY);
+      await unlink(depsWith(store.accounts), ANNS, other, NOBODY);
     }
     return store.accounts.remove(...given);
   };
@@ -67,14 +72,14 @@ function standingStillUntilGone(other: string): UnlinkDeps {
 
 it("of two that go one stays, where the first was counted as dead and goes on", async () => {
   const [first = "", second = ""] = await connected("google", "github");
-  const slow = unlink(standingStillUntilGone(second), USER, first, NOBODY);
+  const slow = unlink(standingStillUntilGone(second), ANNS, first, NOBODY);
   await expect(slow).rejects.toMatchObject({ code: "CONFLICT" });
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([first]);
 });
 
 it("what was counted as dead goes all the same where another one stays", async () => {
   const [first = "", second = "", third = ""] = await connected("google", "github", "facebook");
-  await unlink(standingStillUntilGone(second), USER, first, NOBODY);
+  await unlink(standingStillUntilGone(second), ANNS, first, NOBODY);
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([third]);
 });
 
@@ -85,9 +90,9 @@ it("of a root admin goes only while no password of root admins is taken away", a
     throw new Error("another one holds the lock");
   };
   const deps = { ...depsWith(store.accounts), adminLock: held };
-  await unlink(deps, USER, first, NOBODY);
+  await unlink(deps, ANNS, first, NOBODY);
   await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
-  await expect(unlink(deps, USER, second, NOBODY)).rejects.toThrow("holds the lock");
+  await expect(unlink(deps, ANNS, second, NOBODY)).rejects.toThrow("holds the lock");
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([second]);
 });
 
@@ -96,9 +101,9 @@ it("of a root admin stays where all others were connected on another origin", as
   await userCollection(database.db, "svc_").updateOne({}, { $set: { isRootAdmin: true } });
   await connect("github", [CHAT]);
   const [elsewhere = "", own = ""] = await connected("google");
-  const refused = unlink(depsWith(store.accounts), USER, own, NOBODY);
+  const refused = unlink(depsWith(store.accounts), ANNS, own, NOBODY);
   await expect(refused).rejects.toMatchObject({ code: "CONFLICT" });
-  await unlink(depsWith(store.accounts), USER, elsewhere, NOBODY);
+  await unlink(depsWith(store.accounts), ANNS, elsewhere, NOBODY);
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([own]);
 });
 
@@ -123,7 +128,7 @@ describe("the last provider of a root admin, whose password somebody takes away 
       }
       return store.accounts.remove(...given);
     };
-    const slow = unlink(depsWith({ ...store.accounts, remove }), USER, account, NOBODY);
+    const slow = unlink(depsWith({ ...store.accounts, remove }), ANNS, account, NOBODY);
     await expect(slow).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await store.accounts.listOf(USER)).toHaveLength(1);
   });
@@ -134,7 +139,7 @@ describe("the last provider of a root admin, whose password somebody takes away 
       false,
       true,
     ]);
-    await unlink(depsWith(store.accounts), USER, account, NOBODY);
+    await unlink(depsWith(store.accounts), ANNS, account, NOBODY);
     const late = await users().updateOne({ _turn: "theirs" }, { $unset: { passwordHash: "" } });
     expect([late.matchedCount, await store.accounts.listOf(USER)]).toEqual([0, []]);
   });

@@ -1,21 +1,29 @@
-// Takes a provider account away from a user, unless it is the last way to sign in.
+// Takes a provider account away from a user, unless it is the last way to sign in, and ends the sessions that it may have opened.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Provider } from "@portico/shared/oauth";
-import type { Audit } from "../auth/audit.js";
+import type { AuditEvent, AuditLog } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import type { RootOrigin } from "../auth/session.js";
+import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { AdminStore } from "../mongo/admin-store.js";
 import type { Lock } from "../mongo/lock.js";
+import type { SessionUser } from "../principal.js";
 import { untilStill } from "../until-still.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 
 export interface UnlinkDeps {
   readonly accounts: Pick<LinkedAccounts, "markLeaving" | "unmarkLeaving" | "remove">;
   readonly identityUsers: Pick<IdentityUsers, "find">;
+  readonly sessions: {
+    /** Ends those that the provider has opened for the user, but for this one. */
+    removeOfProvider(userId: string, provider: Provider, but: string): Promise<void>;
+  };
+  /** Forgets what is cached about a user. */
+  readonly forgetUser: (userId: string) => void;
   readonly rootOrigin: RootOrigin;
   readonly clock: Clock;
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   /** Whoever takes away a root admin's password meanwhile would count the provider among the ways in that stay. */
   readonly adminLock: Lock;
   /** For root admins: the lock alone does not hold one that stands still. */
@@ -25,10 +33,14 @@ export interface UnlinkDeps {
 /** Each time another request has taken this one for dead. */
 const ATTEMPTS = 8;
 
-/** @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in */
+/**
+ * A session does not tell which account of its provider has opened it: with one, those of all of them end, but for the one
+ * that asks. A session that is made too late for that finds its account gone (see redeem).
+ * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
+ */
 export async function unlink(
   deps: UnlinkDeps,
-  userId: string,
+  { userId, by }: Pick<SessionUser, "userId" | "by">,
   accountId: string,
   client: ClientFacts,
 ): Promise<void> {
@@ -39,7 +51,18 @@ export async function unlink(
     untilStill(() => judgeAndRemove(deps, userId, accountId, turn), { attempts: ATTEMPTS, gaveUp });
   const user = await deps.identityUsers.find(userId);
   const provider = await (user?.isRootAdmin ? deps.adminLock(remove) : remove());
-  await deps.audit.record({ event: "oauth.unlink", userId, details: { provider, accountId } }, client);
+  const details = { provider, accountId, ended: "other sessions by this provider" };
+  const event: AuditEvent = { event: "oauth.unlink", userId, details };
+  const end = () =>
+    deps.sessions.removeOfProvider(userId, provider, by.id).finally(() => deps.forgetUser(userId));
+  // The account is gone, whatever becomes of the sessions.
+  await tellingUncertain(
+    { audit: deps.audit, client },
+    () => [event],
+    end,
+    () => true,
+  );
+  await deps.audit.record(event, client);
 }
 
 /**

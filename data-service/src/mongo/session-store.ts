@@ -3,6 +3,7 @@ import { type Collection, type Db, ObjectId } from "mongodb";
 import type { IssueSessionDeps } from "../auth/issue-session.js";
 import type { RefreshDeps } from "../auth/refresh.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
+import type { UnlinkDeps } from "../identity/unlink.js";
 import type { MySessionsDeps } from "../me/sessions.js";
 import { apiTokenCollection } from "./api-token-store.js";
 import { ON_PRIMARY } from "./on-primary.js";
@@ -19,7 +20,8 @@ interface SessionDocument extends Omit<Session, "id" | "userId" | "epochs"> {
 /** Everything that the use cases of auth/ ask about sessions. */
 export type SessionStore = IssueSessionDeps["sessions"] &
   RefreshDeps["sessions"] &
-  MySessionsDeps["sessions"] & {
+  MySessionsDeps["sessions"] &
+  UnlinkDeps["sessions"] & {
     /** Lets the session outlive a password change that is about to begin this epoch. */
     addEpoch(sessionId: string, epoch: string): Promise<void>;
     /**
@@ -118,6 +120,10 @@ export function makeSessionStore(db: Db, random = Math.random): SessionStore {
       const user = ObjectId.createFromHexString(userId);
       const elsewhere = [{ origin: { $ne: origin } }, { connectedOn: { $elemMatch: { $ne: origin } } }];
       await sessions.deleteMany({ userId: user, provider: { $ne: null }, $or: elsewhere });
+    },
+    async removeOfProvider(userId, provider, but) {
+      const user = ObjectId.createFromHexString(userId);
+      await sessions.deleteMany({ userId: user, provider, _id: { $ne: but } });
     },
     async removeAllOf(userId) {
       await sessions.deleteMany({ userId: ObjectId.createFromHexString(userId) });
