@@ -29,6 +29,8 @@ export class BodyReader {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;
     if (typeof value !== "string") return this.#wrong(key, "must be text", "");
+    // Half a character becomes U+FFFD wherever it is stored or hashed: two texts would be one.
+    if (!value.isWellFormed()) return this.#wrong(key, "must be valid Unicode text", "");
     if (value === "") return this.#wrong(key, "must not be empty", "");
     return countCharacters(value) <= max
       ? value

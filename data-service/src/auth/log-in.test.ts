@@ -193,6 +193,10 @@ describe("logIn", () => {
     ],
     [{ email: "a@b.c", password: "x".repeat(1025) }, ["password: must have at most 1024 characters"]],
     [{ email: "a".repeat(321), password: "x" }, ["email: must have at most 320 characters"]],
+    [
+      { email: "a\ud800@b.c", password: "passw\ud800rd1" },
+      ["email: must be valid Unicode text", "password: must be valid Unicode text"],
+    ],
     [[], ["body: must be a JSON object", "email: is required", "password: is required"]],
     ["text", ["body: must be a JSON object", "email: is required", "password: is required"]],
     [null, ["body: must be a JSON object", "email: is required", "password: is required"]],

@@ -166,7 +166,8 @@ function passwordViolations(password: Json | undefined, current: Json | undefine
     return current === undefined ? [] : ["currentPassword: only goes with a new password"];
   }
   if (current === undefined) return ["currentPassword: is required to change the password"];
-  const isText = typeof current === "string" && current.length <= 2 * PASSWORD_MAX_CHARACTERS;
+  const isText =
+    typeof current === "string" && current.isWellFormed() && current.length <= 2 * PASSWORD_MAX_CHARACTERS;
   return [
     ...(password === null ? ["password: must not be null"] : []),
     ...(isText ? [] : ["currentPassword: must be the present password"]),

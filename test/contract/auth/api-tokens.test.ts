@@ -80,6 +80,7 @@ describe("POST /auth/api-tokens", () => {
     ["no name", { name: undefined }, "name"],
     ["an empty name", { name: "" }, "name"],
     ["a name of 101 characters", { name: "a".repeat(101) }, "name"],
+    ["a name with half a character", { name: "\ud800x" }, "name"],
     ["no expiry", { expiresAt: undefined }, "expiresAt"],
     ["a time that is past", { expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
     ["a day without a time", { expiresAt: "2099-01-01" }, "expiresAt"],

@@ -157,6 +157,7 @@ describe("PATCH /me with a password", () => {
     ["with a wrong present one", "wrong password", 401],
     ["with an object for it", { $ne: "" }, 400],
     ["with null for it", null, 400],
+    ["with half a character in it", "wrong pa\ud800sword", 400],
   ])("is refused %s, and nothing changes", async (_name, current, expected) => {
     const { accessToken } = await logIn();
     const { status, body } = await bearer(accessToken).patch("/me", { ...change(current), name: "Anna" });
