@@ -60,7 +60,12 @@ export function makePasswordHasher(): PasswordHasher {
       const task: HashTask = { kind: "hash", password, cost: COST };
       return String(await amongHashing(() => inTurn(() => threads.run(task))));
     },
-    verify: (stored, password) => (isArgon2(stored) ? verify(stored, password) : verifyNothing(password)),
+    verify: async (stored, password) => {
+      if (!isArgon2(stored)) return verifyNothing(password);
+      if (await verify(stored, password)) return true;
+      // Else a quick refusal tells that there is an account, whose hash is old. It is wrong even if there is no turn for this.
+      return needsRehash(stored) && verifyNothing(password).catch(() => false);
+    },
     verifyNothing,
     needsRehash,
   };
