@@ -77,6 +77,8 @@ export class Presence {
     const beat = async (): Promise<void> => {
       try {
         await this.#beat();
+        // What began only now would find the database closed.
+        if (this.#stopped) return;
         this.#failing = false;
         for (const chore of chores) this.#work(chore);
       } catch (error) {
