@@ -87,6 +87,15 @@ describe("readConfig", () => {
     );
   });
 
+  it.each(["mongodb://", "mongodb+srv://", "mongodb_embedded://"])(
+    "says of an address that ends after %s what it lacks",
+    (url) => {
+      expect(problemsOf({ MONGODB_URL: url })).toEqual([
+        "MONGODB_URL must begin with mongodb:// or mongodb+srv:// and a host, or with mongodb_embedded:// and a folder.",
+      ]);
+    },
+  );
+
   it("reports all problems at once and repeats no secret", () => {
     const problems = problemsOf({
       APP_URL: "http://localhost:3000/app",

@@ -172,7 +172,8 @@ function readMongodbUrl(reader: EnvReader, dataDir: string): string {
   const url = reader.text("MONGODB_URL", `mongodb_embedded://${encoded}/mongodb`);
   // The value is not repeated: it may hold a password.
   if (!/^mongodb(\+srv|_embedded)?:\/\/./.test(url)) {
-    reader.problem("MONGODB_URL must begin with mongodb://, mongodb+srv:// or mongodb_embedded://.");
+    const server = "mongodb:// or mongodb+srv:// and a host";
+    reader.problem(`MONGODB_URL must begin with ${server}, or with mongodb_embedded:// and a folder.`);
   }
   return url;
 }
