@@ -1,5 +1,5 @@
 // Keys that instances share: which this one knows, reads again, and is unsure of.
-import { createPublicKey, generateKeyPairSync } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { openStoredKeys, type RotatingKeyRing, type StoredKey } from "./stored-keys.js";
 
@@ -7,8 +7,10 @@ let time: number;
 let stored: StoredKey[];
 let isAway: boolean;
 let looks: number;
+let rotated: string[];
 
-const open = (): Promise<RotatingKeyRing> =>
+const open = (): Promise<RotatingKeyRing> => openWith(generateKeyPairSync("ed25519").privateKey);
+const openWith = (given: KeyObject): Promise<RotatingKeyRing> =>
   openStoredKeys(
     {
       store: {
@@ -17,7 +19,10 @@ const open = (): Promise<RotatingKeyRing> =>
           if (isAway) throw new Error("the database is away");
           return [...stored];
         },
-        add: async (key) => void stored.push(key),
+        async add(key) {
+          stored.push(key);
+          return true;
+        },
         forgetPrivate: async (kids) => {
           stored = stored.map((key) => (kids.includes(key.kid) ? { ...key, sealed: undefined } : key));
         },
@@ -26,12 +31,13 @@ const open = (): Promise<RotatingKeyRing> =>
       clock: { now: () => new Date(time) },
       ttlSeconds: 600,
     },
-    generateKeyPairSync("ed25519").privateKey,
+    given,
+    async (kid) => void rotated.push(kid),
   );
 
 beforeEach(() => {
   time = 1_000_000;
-  [stored, isAway, looks] = [[], false, 0];
+  [stored, isAway, looks, rotated] = [[], false, 0, []];
 });
 
 describe("a key that this instance does not know", () => {
@@ -60,6 +66,18 @@ describe("what is known of the keys", () => {
     time += 5_000;
     await ring.signingAt(time / 1000);
     expect(looks).toBe(before + 1);
+  });
+});
+
+describe("a key that a start brings", () => {
+  it("is told as a rotation, by the start that adds it, unless it begins the ring", async () => {
+    const [first, second] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+    await openWith(first.privateKey);
+    expect(rotated).toEqual([]);
+    await openWith(second.privateKey);
+    await openWith(second.privateKey);
+    await openWith(first.privateKey);
+    expect(rotated).toEqual([stored[1]?.kid]);
   });
 });
 

@@ -22,8 +22,8 @@ export interface StoredKey {
 export interface StoredKeysDeps {
   readonly store: {
     all(): Promise<StoredKey[]>;
-    /** Adds the key; one that already has this name stays as it is. */
-    add(key: StoredKey): Promise<void>;
+    /** Adds the key; one that already has this name stays as it is. @returns whether it was added */
+    add(key: StoredKey): Promise<boolean>;
     /** Forgets the private halves of these keys but keeps their names: a key never gets a second turn. */
     forgetPrivate(kids: readonly string[]): Promise<void>;
   };
@@ -53,16 +53,41 @@ const LOOK_AGAIN_MS = 1_000;
 /**
  * Opens the ring. The given key begins it; if the ring does not know the given key, that is a rotation.
  * @param given AUTH_PRIVATE_KEY, or the key kept in DATA_DIR
+ * @param rotated told the name of the given key if it was a rotation
  * @throws ConfigError when a key in the database can't be decrypted; nothing is written then
  */
-export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Promise<RotatingKeyRing> {
-  const { store, sealer, clock, ttlSeconds } = deps;
-  const overlap = overlapMs(ttlSeconds);
+export async function openStoredKeys(
+  deps: StoredKeysDeps,
+  given: KeyObject,
+  rotated: (kid: string) => Promise<void>,
+): Promise<RotatingKeyRing> {
   await requireOpening(deps);
-  await addGiven(deps, given);
-  let turns = await load(deps, given);
+  const kid = await addGiven(deps, given);
+  if (kid !== undefined) await rotated(kid);
+  const turns = await load(deps, given);
   // Keys that were exchanged by AUTH_PRIVATE_KEY are rotated by nobody.
   await forgetOver(deps, turns);
+  requireSigner(keyAt(turns, deps.clock.now()));
+  return ringOf(deps, given, turns);
+}
+
+/**
+ * The ring as it is, for a command: it signs nothing, and no key of its own may come to sign for the services.
+ * @throws ConfigError when a key in the database can't be decrypted
+ */
+export async function readStoredKeys(deps: StoredKeysDeps): Promise<RotatingKeyRing> {
+  await requireOpening(deps);
+  return ringOf(deps, undefined, await load(deps, undefined));
+}
+
+function ringOf(
+  deps: StoredKeysDeps,
+  given: KeyObject | undefined,
+  found: readonly RingKey[],
+): RotatingKeyRing {
+  const { store, sealer, clock, ttlSeconds } = deps;
+  const overlap = overlapMs(ttlSeconds);
+  let turns = found;
   const time = steadyTime(clock);
   let lookedAt = time();
   /** Why the last look failed, if it did. */
@@ -88,7 +113,6 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
     await looking;
   };
   const believed = (kid: string, now: Date) => believedAt(turns, now, overlap).find((key) => key.kid === kid);
-  requireSigner(keyAt(turns, clock.now()));
 
   return {
     async signingAt(issuedAtSeconds) {
@@ -150,11 +174,18 @@ export async function lostKeys(
   return keys.flatMap(({ kid }, at) => (isLost[at] ? [kid] : []));
 }
 
-async function addGiven({ store, sealer, clock }: StoredKeysDeps, given: KeyObject): Promise<void> {
+/** @returns the name of the given key if it was a rotation */
+async function addGiven(
+  { store, sealer, clock }: StoredKeysDeps,
+  given: KeyObject,
+): Promise<string | undefined> {
   const known = await store.all();
-  const activeFrom = known.length === 0 ? new Date(0) : atWholeSecond(clock.now().getTime() + ACTIVATION_MS);
+  const isFirst = known.length === 0;
+  const activeFrom = isFirst ? new Date(0) : atWholeSecond(clock.now().getTime() + ACTIVATION_MS);
   const key = await ringKey(given, activeFrom);
-  if (!known.some(({ kid }) => kid === key.kid)) await store.add(await sealed(sealer, key));
+  if (known.some(({ kid }) => kid === key.kid)) return undefined;
+  const isAdded = await store.add(await sealed(sealer, key));
+  return isAdded && !isFirst ? key.kid : undefined;
 }
 
 async function sealed(sealer: KeySealer, key: RingKey): Promise<StoredKey> {
@@ -163,10 +194,13 @@ async function sealed(sealer: KeySealer, key: RingKey): Promise<StoredKey> {
   return { kid, activeFrom, x: jwk.x ?? "", sealed: await sealer.seal(text) };
 }
 
-async function load({ store, sealer }: StoredKeysDeps, given: KeyObject): Promise<readonly RingKey[]> {
-  const own = await ringKey(given, new Date(0));
+async function load(
+  { store, sealer }: StoredKeysDeps,
+  given: KeyObject | undefined,
+): Promise<readonly RingKey[]> {
+  const own = given && (await ringKey(given, new Date(0)));
   const keys = (await store.all()).map(async ({ kid, activeFrom, x, sealed: text }): Promise<RingKey> => {
-    if (kid === own.kid) return { ...own, activeFrom };
+    if (kid === own?.kid) return { ...own, activeFrom };
     const opened = text === undefined ? undefined : await sealer.open(text);
     const half =
       opened === undefined

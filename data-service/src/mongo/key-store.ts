@@ -24,9 +24,10 @@ export function makeKeyStore(db: Db): KeyStore {
     },
     async add({ kid, activeFrom, x, sealed }) {
       const document = { _id: kid, activeFrom, x, ...(sealed === undefined ? {} : { sealed }) };
-      await keys.insertOne(document).catch((error: unknown) => {
+      const added = await keys.insertOne(document).catch((error: unknown) => {
         if (!isDuplicate(error)) throw error;
       });
+      return added !== undefined;
     },
     async forgetPrivate(kids) {
       await keys.updateMany({ _id: { $in: [...kids] } }, { $unset: { sealed: "" } });

@@ -41,6 +41,9 @@ export function rootOriginOf({ oauthRootElsewhere, appUrl }: Config): RootOrigin
   return oauthRootElsewhere ? null : appUrl;
 }
 
+/** Who starts a service came by no request. */
+const NO_CLIENT = { address: null, origin: null, userAgent: null };
+
 export async function makeAuth(
   config: Config,
   secrets: Secrets,
@@ -50,14 +53,16 @@ export async function makeAuth(
 ): Promise<AuthDeps> {
   const clock = systemClock;
   const rootOrigin = rootOriginOf(config);
-  const keys = await openStoredKeys(
-    {
-      store: makeKeyStore(db),
-      sealer: makeKeySealer(secrets.encryptionKey),
-      clock,
-      ttlSeconds: config.accessTokenTtlSeconds,
-    },
-    secrets.signingKey,
+  const entries = makeAuditStore(db, config.systemTablePrefix);
+  const audit = metrics.audited(makeAudit({ entries, clock, logger }));
+  const ring = {
+    store: makeKeyStore(db),
+    sealer: makeKeySealer(secrets.encryptionKey),
+    clock,
+    ttlSeconds: config.accessTokenTtlSeconds,
+  };
+  const keys = await openStoredKeys(ring, secrets.signingKey, (kid) =>
+    audit.record({ event: "keys.rotated", details: { kid, by: "start" } }, NO_CLIENT),
   );
   const users = makeUserStore(db, config.systemTablePrefix);
   const sessions = makeSessionStore(db);
@@ -80,8 +85,6 @@ export async function makeAuth(
   const digest = makeAccountDigest(secrets.encryptionKey);
   const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
   const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
-  const entries = makeAuditStore(db, config.systemTablePrefix);
-  const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
     appUrl: config.appUrl,
     rootOrigin,

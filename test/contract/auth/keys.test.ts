@@ -168,6 +168,8 @@ describe("AUTH_PRIVATE_KEY", () => {
       const three = await startStack({ twinOf: one, env: { ...env, AUTH_PRIVATE_KEY: first ?? "" } });
       running.unshift(three);
       expect(await published(three)).toEqual(both);
+      const { body } = await (await asAdmin(one)).get("/svc_audit", { filter: { event: "keys.rotated" } });
+      expect(body.data).toMatchObject([{ userId: null, details: { kid: both[1], by: "start" } }]);
     } finally {
       for (const each of running) await each.stop();
     }
