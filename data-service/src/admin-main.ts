@@ -26,7 +26,7 @@ const USAGE = `usage: npm run admin -- [e-mail]
   where the ENCRYPTION_KEY is lost for good: forgets the signing keys that the present one can't decrypt, without which no
   service starts. For whoever has stopped all services.
 The database is MONGODB_URL, or the one in DATA_DIR; that one has room for one process, so the service must be stopped
-first.`;
+first. ENCRYPTION_KEY is that of the service, if it is not in DATA_DIR.`;
 
 const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the service first.";
 

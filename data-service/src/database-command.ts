@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import type { Config } from "./config.js";
-import { type Deps, makeDeps } from "./deps.js";
+import { type Deps, makeCommandDeps } from "./deps.js";
 import { isFileError } from "./file-error.js";
 import { NoConnection } from "./mongo/connect.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
@@ -28,7 +28,7 @@ export async function withDatabase<Result>(
   act: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
   requireDatabase(config.mongodbUrl);
-  const deps = await makeDeps(config).catch((error: unknown) => {
+  const deps = await makeCommandDeps(config).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
   return acting(deps, true, act);
@@ -47,7 +47,7 @@ export async function withReadDatabase<Result>(
   const address = await openToRead(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
-  const deps = await makeDeps(config, Promise.resolve(address)).catch((error: unknown) => {
+  const deps = await makeCommandDeps(config, Promise.resolve(address)).catch((error: unknown) => {
     // The service that has it open does not answer.
     throw address.isShared && error instanceof NoConnection
       ? new ConfigError([...error.problems, hint])

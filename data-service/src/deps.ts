@@ -1,5 +1,6 @@
 // Wires the data service. All adapters that its requests use are made here and in wiring/.
 import { systemClock } from "@portico/shared/clock";
+import { ConfigError } from "@portico/shared/env";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
 import { holdsSealedKeys } from "./auth/stored-keys.js";
@@ -7,15 +8,15 @@ import { systemTableNames } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
 import type { FreeSpaceDeps } from "./http/free-space.js";
-import { loadSecrets, type Secrets } from "./local-secrets.js";
+import { findSecrets, loadSecrets, type Secrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
-import { claimPrefix } from "./mongo/claim-prefix.js";
+import { claimPrefix, hasStarted } from "./mongo/claim-prefix.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { countLiveSessions } from "./mongo/session-store.js";
-import { parseStoreAddress } from "./mongo/store-address.js";
+import { describeStore, parseStoreAddress } from "./mongo/store-address.js";
 import { measurePool, traceCommands } from "./mongo/watch-client.js";
 import type { ExplainPermissionDeps } from "./records/explain-permission.js";
 import type { RecordDeps } from "./records/record-deps.js";
@@ -40,7 +41,7 @@ export interface Deps {
 }
 
 /**
- * Opens everything the service needs, or nothing.
+ * Opens everything the service needs, or nothing. Makes what a first start has to make: secrets, and a key to sign with.
  * @param opening the database of the settings, if it is already being opened
  * @param patienceMs how long to wait for a database that can't be reached
  */
@@ -48,6 +49,40 @@ export async function makeDeps(
   config: Config,
   opening?: Promise<OpenAddress>,
   patienceMs = 0,
+): Promise<Deps> {
+  const prefix = config.systemTablePrefix;
+  return open(config, { opening, patienceMs }, async ({ db }, logger) => {
+    const others = await claimPrefix(db, prefix);
+    if (others.length > 0)
+      logger.warn({ prefix, others }, "what was made under another SYSTEM_TABLE_PREFIX is not shown");
+    return loadSecrets(config, () => holdsSealedKeys(makeKeyStore(db)));
+  });
+}
+
+/**
+ * The same for a command, which makes nothing by that, neither there nor in DATA_DIR.
+ * @throws ConfigError where no service has ever started, or the secret that sealed what is there is not at hand
+ */
+export async function makeCommandDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
+  return open(config, { opening, patienceMs: 0 }, async ({ db }) => {
+    if (await hasStarted(db, config.systemTablePrefix)) return findSecrets(config);
+    const where = `the database "${db.databaseName}" of ${describeStore(config)}`;
+    throw new ConfigError([
+      `There is no Portico in ${where}; DATA_DIR or MONGODB_URL says where it is, and the service makes one when it first ` +
+        "starts.",
+    ]);
+  });
+}
+
+interface Opening {
+  readonly opening: Promise<OpenAddress> | undefined;
+  readonly patienceMs: number;
+}
+
+async function open(
+  config: Config,
+  { opening, patienceMs }: Opening,
+  secretsOf: (store: Store, logger: Logger) => Promise<Secrets>,
 ): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
   const metrics = makeMetrics();
@@ -62,11 +97,7 @@ export async function makeDeps(
     { ms: patienceMs, tell: (problem) => logger.warn(`waiting for the database: ${problem}`) },
   );
   try {
-    const prefix = config.systemTablePrefix;
-    const others = await claimPrefix(store.db, prefix);
-    if (others.length > 0)
-      logger.warn({ prefix, others }, "what was made under another SYSTEM_TABLE_PREFIX is not shown");
-    const secrets = await loadSecrets(config, () => holdsSealedKeys(makeKeyStore(store.db)));
+    const secrets = await secretsOf(store, logger);
     return await wire({ config, logger, secrets, metrics, store });
   } catch (error) {
     // It would keep the process alive, and an embedded database closed to others.

@@ -7,8 +7,8 @@ import { type Config, parseEncryptionKey, parsePrivateKey } from "./config.js";
 
 /** Everything this deployment must keep to itself. */
 export interface Secrets {
-  /** Ed25519: signs access tokens. */
-  readonly signingKey: KeyObject;
+  /** Ed25519: signs access tokens. A command, which signs none, has no key. */
+  readonly signingKey: KeyObject | undefined;
   /** 32 bytes: the root of refresh-token MACs and encrypted columns. */
   readonly encryptionKey: Buffer;
   /** Proves the gateway's identity on internal calls. */
@@ -34,7 +34,10 @@ const ENCRYPTION_KEY: Kept<Buffer> = {
  * @param isSealed whether the database holds what an encryption key has sealed: no new one would open it
  * @throws ConfigError when the folder can't be written or a file in it is damaged, or that key is lost; then none is made
  */
-export async function loadSecrets(given: Given, isSealed: () => Promise<boolean>): Promise<Secrets> {
+export async function loadSecrets(
+  given: Given,
+  isSealed: () => Promise<boolean>,
+): Promise<Secrets & { readonly signingKey: KeyObject }> {
   const folder = join(given.dataDir, "secrets");
   // Before the others are made, because it may be missed.
   const encryptionKey = given.encryptionKey ?? (await keepEncryptionKey(folder, given.production, isSealed));
@@ -43,6 +46,22 @@ export async function loadSecrets(given: Given, isSealed: () => Promise<boolean>
     encryptionKey,
     serviceSecret: given.serviceSecret ?? (await keep(folder, SERVICE_SECRET, given.production)),
   };
+}
+
+/**
+ * Those of a command, which makes none: what it has sealed, services must open.
+ * @throws ConfigError when the encryption key is not there, or its file is damaged
+ */
+export async function findSecrets(given: Given): Promise<Secrets> {
+  const encryptionKey = await findEncryptionKey(given);
+  if (encryptionKey === undefined)
+    throw new ConfigError([
+      `${join(given.dataDir, "secrets", ENCRYPTION_KEY.file)} is missing, and no ENCRYPTION_KEY is set: give the one that ` +
+        "the service has.",
+    ]);
+  // No gateway calls a command: nobody need know this one.
+  const serviceSecret = randomBytes(32).toString("base64url");
+  return { signingKey: undefined, encryptionKey, serviceSecret };
 }
 
 /** The one that a start would take; undefined where it would have to make one. @throws ConfigError as `loadSecrets` does */

@@ -38,7 +38,8 @@ const USAGE = `usage: npm run schema -- <command> [file]
                            write a file whose tables serve the collections of an existing database as they are;
                            nothing is written to that database, and no file is overwritten
 The file is SCHEMA_FILE, or schema.json, unless it is named. The database is MONGODB_URL, or the one in DATA_DIR;
-that one has room for one process, so the service must be stopped first, unless it is only read (pull, diff).`;
+that one has room for one process, so the service must be stopped first, unless it is only read (pull, diff).
+ENCRYPTION_KEY is that of the service, if it is not in DATA_DIR.`;
 
 const ONE_PROCESS =
   "The database in DATA_DIR has room for one process: stop the service first, or let it apply the file itself (SCHEMA_FILE).";

@@ -1003,9 +1003,10 @@ describe("infer", () => {
 
 describe("a schema file that says where data lies", () => {
   let url: string;
-  beforeAll(() => {
+  beforeAll(async () => {
     url = freshDatabase();
-  });
+    await (await serve(url, "")).stop();
+  }, 60_000);
   afterAll(async () => {
     const empty = new MongoClient(url);
     await empty.db().dropDatabase();
@@ -1090,6 +1091,7 @@ describe("the history of a collection whose times lie in other fields", () => {
 describe("a schema file that says another place than the data has", () => {
   it("is refused, and nothing is changed", async () => {
     const url = freshDatabase();
+    await (await serve(url, "")).stop();
     const file = join(directory, "moved.json");
     const apply = async (...columns: readonly object[]) => {
       const people = { name: "people", storage: { collection: "people" }, columns };

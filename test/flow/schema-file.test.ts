@@ -270,6 +270,8 @@ describe("npm run schema", () => {
   }, 60_000);
 
   it("pull loses no file to a database without tables, which may be another one than was meant", async () => {
+    await write([]);
+    await startAnd(tables);
     await write(LIBRARY);
     const before = await readFile(file, "utf8");
     const { code, errors } = await command("pull", file);
@@ -316,11 +318,17 @@ describe("npm run schema", () => {
     expect([code, piped]).toEqual([0, pulled]);
   }, 60_000);
 
-  it.each(["pull", "infer"])("%s names the file that can't be written", async (word) => {
-    const missing = join(directory, "no such folder", "schema.json");
-    const { code, errors } = await command(word, missing);
-    expect([code, errors]).toEqual([1, `${missing} can't be written (ENOENT).\n`]);
-  });
+  it.each(["pull", "infer"])(
+    "%s names the file that can't be written",
+    async (word) => {
+      await write(LIBRARY);
+      await startAnd(tables);
+      const missing = join(directory, "no such folder", "schema.json");
+      const { code, errors } = await command(word, missing);
+      expect([code, errors]).toEqual([1, `${missing} can't be written (ENOENT).\n`]);
+    },
+    60_000,
+  );
 
   it.each([
     ["pull", 1],
@@ -637,6 +645,8 @@ describe("roles and rules of a schema file", () => {
   ])(
     "that set a role which is not there stop the file, with its place: %j",
     async (role, problem) => {
+      await writeAll({});
+      await startAnd(tables);
       await writeAll({ roles: [{ name: "member", rules: [] }], everyone: [signUp({ role })] });
       expect((await command("apply", file)).output).toContain(`everyone: WRONG everyone[0].${problem}`);
     },

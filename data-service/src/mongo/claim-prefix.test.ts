@@ -1,7 +1,7 @@
 // Which SYSTEM_TABLE_PREFIX a database belongs to: that of its first start, or of what an earlier version has left there.
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
 import { systemTableNames } from "../catalog/system-tables.js";
-import { claimPrefix } from "./claim-prefix.js";
+import { claimPrefix, hasStarted } from "./claim-prefix.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 
 let database: TestDatabase;
@@ -70,4 +70,13 @@ it("is not read from the tables of another program", async () => {
   const names = ["shop_table", "shop_role", "shop_user", "shop_permission"];
   for (const name of names) await database.db.createCollection(name);
   expect(await claim("svc_")).toEqual([]);
+});
+
+it("is claimed by nobody who only asks whether a service has started there", async () => {
+  const { db } = database;
+  expect(await hasStarted(db, "svc_")).toBe(false);
+  await started("app_");
+  expect(await hasStarted(db, "app_")).toBe(true);
+  await expect(hasStarted(db, "svc_")).rejects.toMatchObject(belongsTo("app_"));
+  expect(await db.collection("_markers").countDocuments()).toBe(0);
 });

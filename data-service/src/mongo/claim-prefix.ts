@@ -3,7 +3,7 @@
 // Notes of unfinished work (`_changes`, `_unfinished` …) lie in collections without a prefix. Under another one every table that
 // they speak of seems gone, and whoever comes with it would clear up what is needed.
 import { ConfigError } from "@portico/shared/env";
-import type { Db } from "mongodb";
+import type { Collection, Db } from "mongodb";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { isDuplicate } from "./driver-errors.js";
 
@@ -13,6 +13,7 @@ interface PrefixMarker {
 }
 
 const MARKER = { _id: "system-table-prefix" };
+const FIRST_COLLECTION = "_signing_keys";
 
 /**
  * To be called before anything is written.
@@ -20,11 +21,9 @@ const MARKER = { _id: "system-table-prefix" };
  * @throws ConfigError when the database belongs to another prefix
  */
 export async function claimPrefix(db: Db, prefix: string): Promise<readonly string[]> {
-  const markers = db.collection<PrefixMarker>("_markers");
-  const marked = await markers.findOne(MARKER);
-  const used = marked === null ? await usedPrefixes(db) : [marked.prefix];
-  if (used.length > 0 && !used.includes(prefix)) throw belongsTo(used, prefix);
-  if (marked !== null) return [];
+  const { isMarked, used } = await ownersOf(db, prefix);
+  if (isMarked) return [];
+  const markers = markersOf(db);
   await markers.updateOne(MARKER, { $setOnInsert: { prefix } }, { upsert: true }).catch((error: unknown) => {
     if (!isDuplicate(error)) throw error;
   });
@@ -34,11 +33,40 @@ export async function claimPrefix(db: Db, prefix: string): Promise<readonly stri
   return used.filter((each) => each !== prefix);
 }
 
-/** What earlier versions, which kept no marker, have left; those of starts by mistake only where there is nothing else. */
-async function usedPrefixes(db: Db): Promise<readonly string[]> {
-  const names = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
+/**
+ * For whoever claims nothing: a command works on a database that is there.
+ * @returns whether a service of any version has ever started on it
+ * @throws ConfigError when the database belongs to another prefix
+ */
+export async function hasStarted(db: Db, prefix: string): Promise<boolean> {
+  return (await ownersOf(db, prefix)).hasStarted;
+}
+
+/** @throws ConfigError when the database belongs to others than this one */
+async function ownersOf(
+  db: Db,
+  prefix: string,
+): Promise<{ readonly isMarked: boolean; readonly hasStarted: boolean; readonly used: readonly string[] }> {
+  const marked = await markersOf(db).findOne(MARKER);
+  const isMarked = marked !== null;
+  const names = new Set(isMarked ? [] : await collectionNames(db));
   // Portico makes it first of all, whatever is started; without it these are the tables of another program.
-  if (!names.has("_signing_keys")) return [];
+  const hasStarted = isMarked || names.has(FIRST_COLLECTION);
+  const used = isMarked ? [marked.prefix] : hasStarted ? await usedPrefixes(db, names) : [];
+  if (used.length > 0 && !used.includes(prefix)) throw belongsTo(used, prefix);
+  return { isMarked, hasStarted, used };
+}
+
+function markersOf(db: Db): Collection<PrefixMarker> {
+  return db.collection<PrefixMarker>("_markers");
+}
+
+async function collectionNames(db: Db): Promise<readonly string[]> {
+  return (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+}
+
+/** What earlier versions, which kept no marker, have left; those of starts by mistake only where there is nothing else. */
+async function usedPrefixes(db: Db, names: ReadonlySet<string>): Promise<readonly string[]> {
   const { tables: ending } = systemTableNames("");
   const prefixes = [...names]
     .filter((name) => name.endsWith(ending))

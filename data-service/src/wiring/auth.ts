@@ -16,7 +16,7 @@ import { makeRefreshTokens } from "../auth/refresh-token.js";
 import type { AuthRoutesDeps } from "../auth/routes.js";
 import type { RootOrigin } from "../auth/session.js";
 import { makeSessionCache } from "../auth/session-cache.js";
-import { openStoredKeys } from "../auth/stored-keys.js";
+import { openStoredKeys, readStoredKeys } from "../auth/stored-keys.js";
 import { makeThrottle } from "../auth/throttle.js";
 import type { Config } from "../config.js";
 import { authenticate, identify } from "../http/authenticate.js";
@@ -61,9 +61,12 @@ export async function makeAuth(
     clock,
     ttlSeconds: config.accessTokenTtlSeconds,
   };
-  const keys = await openStoredKeys(ring, secrets.signingKey, (kid) =>
-    audit.record({ event: "keys.rotated", details: { kid, by: "start" } }, NO_CLIENT),
-  );
+  const rotated = (kid: string) =>
+    audit.record({ event: "keys.rotated", details: { kid, by: "start" } }, NO_CLIENT);
+  const { signingKey } = secrets;
+  const keys = await (signingKey === undefined
+    ? readStoredKeys(ring)
+    : openStoredKeys(ring, signingKey, rotated));
   const users = makeUserStore(db, config.systemTablePrefix);
   const sessions = makeSessionStore(db);
   const apiTokens = makeApiTokenStore(db);
