@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
-import { MongoServerError } from "mongodb";
+import { MongoServerError, ObjectId } from "mongodb";
 import { type Config, readConfig } from "./config.js";
 import { asConfigError, commandSettings, withDatabase, withReadDatabase } from "./database-command.js";
 import { makeDeps } from "./deps.js";
@@ -110,6 +110,31 @@ describe("on a server", () => {
       expect(await readdir(folder)).toEqual([]);
     },
   );
+
+  it("a command that only reads changes nothing, whatever a start would put right", async () => {
+    await started();
+    const { db } = database;
+    await db.collection("_markers").deleteMany({});
+    await db.collection("svc_user").dropIndexes();
+    await db.collection("_instances").insertOne({ version: 0, at: new Date(0) });
+    const before = await content();
+    const read = withReadDatabase(configOf({ ENCRYPTION_KEY }), HINT, ({ records }) =>
+      records.catalogStore.load(),
+    );
+    expect(await read).toEqual([]);
+    expect(await content()).toEqual(before);
+  });
+
+  it("a command that only reads waits for no change of a table that no service is there to end", async () => {
+    await started();
+    const change = { id: new ObjectId(), isFollowed: false };
+    const catalog = database.db.collection<{ _id: string }>("_versions");
+    await catalog.updateOne({ _id: "catalog" }, { $set: { version: 1, change } }, { upsert: true });
+    const read = () => withReadDatabase(configOf({ ENCRYPTION_KEY }), HINT, async () => "read");
+    await expect(read()).rejects.toThrow("no service is running that would end it");
+    await database.db.collection("_instances").insertOne({ at: new Date() });
+    expect(await read()).toBe("read");
+  });
 
   it("a command whose index finds no room on the disk says so in words", async () => {
     await started();

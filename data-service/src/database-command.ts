@@ -11,6 +11,7 @@ import { EngineError } from "./mongo/embedded/engine-error.js";
 import { openToRead, requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepareTables } from "./prepare.js";
+import { areRulesFollowed } from "./schema/rule-change.js";
 
 /** A command says itself what it does; the log is for what goes wrong. An empty LOG_LEVEL is none, as everywhere. */
 export function commandSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -31,11 +32,15 @@ export async function withDatabase<Result>(
   const deps = await makeCommandDeps(config).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
-  return acting(deps, true, act);
+  return closing(deps, async () => {
+    await prepareTables(deps);
+    return act(deps);
+  });
 }
 
 /**
- * The same for commands that only read: they need not wait for a service to let go of an embedded engine.
+ * The same for commands that only read. They change nothing, not even what a start would put right: it may be another version
+ * that serves there. And they need not wait for a service to let go of an embedded engine.
  * @throws ConfigError when the database can't be opened
  */
 export async function withReadDatabase<Result>(
@@ -53,24 +58,27 @@ export async function withReadDatabase<Result>(
       ? new ConfigError([...error.problems, hint])
       : error;
   });
-  // A service that has such an engine open believes that it is alone, and so must whoever joins it.
-  return acting(deps, !address.isShared, act);
+  return closing(deps, async () => {
+    await requireFollowed(deps);
+    return act(deps);
+  });
 }
 
-async function acting<Result>(
-  deps: Deps,
-  isPrepared: boolean,
-  act: (deps: Deps) => Promise<Result>,
-): Promise<Result> {
+async function closing<Result>(deps: Deps, act: () => Promise<Result>): Promise<Result> {
   try {
-    return await tellingFullDisk(describeStore(deps.config), async () => {
-      if (isPrepared) await prepareTables(deps);
-      return act(deps);
-    });
+    return await tellingFullDisk(describeStore(deps.config), act);
   } finally {
-    if (isPrepared) await deps.records.presence.stop(STOP_TIMEOUT_MS);
+    await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
   }
+}
+
+/** Whoever only reads waits for a change of tables that is under way, but for one that was interrupted in vain. */
+async function requireFollowed({ records }: Deps): Promise<void> {
+  if ((await areRulesFollowed(records)) || (await records.instances.anyLives())) return;
+  throw new ConfigError([
+    "A change of a table was interrupted, and no service is running that would end it: start the service first.",
+  ]);
 }
 
 /** The same, with the hint where it is another process that has the embedded engine open. */
