@@ -207,11 +207,13 @@ describe("a request that changes by itself what the rules look at", () => {
     });
     const parent = { name: "parent", type: "many-to-one", table: "places", inverse: "children" };
     await makeTable(admin, { name: "places", columns, relations: [parent] });
+    const inside = { name: "inside", type: "many-to-one", table: "rooms", inverse: "holds" };
+    await makeTable(admin, { name: "rooms", relations: [inside] });
     const role = (await make(admin, "svc_role", { name: "Coach" })).id;
     const credentials = { email: "coach@example.com", password: "coach's password" };
     await make(admin, "svc_user", { ...credentials, role });
     const mine = { coach: "$user.id" };
-    for (const table of ["teams", "matches", "places"])
+    for (const table of ["teams", "matches", "places", "rooms"])
       await make(admin, "svc_permission", { role, table, action: "read" });
     for (const action of ["create", "update"])
       await make(admin, "svc_permission", { role, table: "teams", action });
@@ -227,6 +229,9 @@ describe("a request that changes by itself what the rules look at", () => {
       action: "update",
       filter: { name: { _neq: "locked" } },
     });
+    await make(admin, "svc_permission", { role, table: "places", action: "create" });
+    const free = { inside: null };
+    await make(admin, "svc_permission", { role, table: "rooms", action: "update", filter: free });
     coach = await signIn(`${held.stack.appUrl}/api`, credentials);
     beforeItsWrite("none", async () => undefined);
   }, 60_000);
@@ -272,6 +277,38 @@ describe("a request that changes by itself what the rules look at", () => {
       name: "after",
       parent: { id },
     });
+  });
+
+  it.each([
+    ["a change", (own: Row) => coach.patch(`/places/${own.id}`, { name: "b", children: own.children })],
+    ["a new record", (own: Row) => coach.post("/places", { name: "b", children: own.children })],
+  ])(
+    "writes in %s what they ask of other records too, and links none that is locked meanwhile",
+    async (_, send) => {
+      const [{ id }, child] = [
+        await make(admin, "places", { name: "a" }),
+        await make(admin, "places", { name: "free" }),
+      ];
+      beforeItsWrite("places", () => admin.patch(`/places/${child.id}`, { name: "locked" }));
+      const { status, headers } = await send({ id, children: [child.id] });
+      expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+      expect((await read(admin, "places", child.id, "parent")).parent).toBeNull();
+      expect((await read(admin, "places", id, "name")).name).toBe("a");
+    },
+  );
+
+  it("sets its own link, and links no other record that somebody else links meanwhile", async () => {
+    const [mine, theirs, room] = [
+      await make(admin, "rooms", {}),
+      await make(admin, "rooms", {}),
+      await make(admin, "rooms", {}),
+    ];
+    beforeItsWrite("rooms", () => admin.patch(`/rooms/${room.id}`, { inside: theirs.id }));
+    const { status } = await coach.patch(`/rooms/${mine.id}`, { inside: null, holds: [room.id] });
+    expect([status, (await read(admin, "rooms", room.id, "inside.id")).inside]).toEqual([
+      503,
+      { id: theirs.id },
+    ]);
   });
 
   it("lets go of many at once, whatever they are like", async () => {

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
+import { idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
 import { foreignGrants } from "../../permission/foreign-links.js";
 import { asStored } from "../../query/as-read.js";
@@ -13,6 +14,7 @@ import { allOf, type Document, Names, type Stage } from "../../query/lower/docum
 import { linksElsewhere } from "../../query/lower/links.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { refuseContended, untilStill } from "../../until-still.js";
+import { linksIn } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { withJudged } from "./authorize-links.js";
@@ -20,7 +22,7 @@ import { anyRow, unchanged } from "./choose-rule.js";
 import { formerLinks } from "./former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks } from "./link-set.js";
 import { requireLinked } from "./require-linked.js";
-import type { JudgedPlan, WritePlan } from "./write-plan.js";
+import type { JudgedPlan, OwnFields, WritePlan } from "./write-plan.js";
 
 type Deps = Pick<RecordDeps, "store">;
 
@@ -44,36 +46,59 @@ export async function judgeForeign(
   plan: WritePlan,
   { plans = [plan], id }: About,
 ): Promise<JudgedPlan> {
+  const sets = plans.flatMap((each) => each.foreign);
   const foreign: JudgedLinks[] = [];
   for (const set of plan.foreign) {
-    const isOwn = (field: string): boolean => isWrittenBesides(set, field, table, plans);
-    foreign.push(withJudged(set, await judgeSet(deps, standing, set, isOwn, id)));
+    const others = sets.filter((each) => each !== set && each.target.id === set.target.id);
+    const judged = await judgeSet(deps, standing, { set, others, table, own: plan.own, id });
+    foreign.push(withJudged(set, judged));
   }
   return { ...plan, foreign };
 }
 
-/** Does the request itself also write this field of such records, before or after? Then its change is not by others. */
-function isWrittenBesides(
-  { target, relation }: AuthorizedLinks,
-  field: string,
-  table: Table,
-  plans: readonly WritePlan[],
-): boolean {
-  const inOwn = ({ own }: WritePlan): boolean => own.set.has(field) || own.unset.includes(field);
-  if (table.id === target.id && (field === table.updatedAt.field || plans.some(inOwn))) return true;
-  const others = plans
-    .flatMap(({ foreign }) => foreign)
-    .filter((each) => each.target.id === target.id && each.relation.link.field === field);
-  return others.length > (relation.link.field === field ? 1 : 0);
+/** A set of links, and what else the request writes. */
+interface Setting {
+  readonly set: AuthorizedLinks;
+  /** Those of its other sets that lie in records of the same table. */
+  readonly others: readonly AuthorizedLinks[];
+  readonly table: Table;
+  /** Of the record that is linked to. */
+  readonly own: OwnFields;
+  readonly id: Stored | undefined;
+}
+
+/**
+ * Tells whether the request itself also writes this field of that record, before or after the set: then its change is not by
+ * others. Any other record has to stay as it was judged, whatever is written in this one.
+ * @param fields those about which it is asked
+ */
+function writtenBesides(
+  { set: { target }, others, table, own, id }: Setting,
+  fields: readonly string[],
+): (record: StoredRecord, field: string) => boolean {
+  const itself = id === undefined ? undefined : idText(table, id);
+  const isItself = ({ _id }: StoredRecord): boolean =>
+    table.id === target.id && idText(target, _id) === itself;
+  const inOwn = (field: string): boolean =>
+    field === table.updatedAt.field || own.set.has(field) || own.unset.includes(field);
+  const links = others
+    .filter(({ relation }) => fields.includes(relation.link.field))
+    .map(({ relation: { link }, ids }) => ({ link, ids: new Set(ids.map((each) => idText(target, each))) }));
+  return (record, field) =>
+    (inOwn(field) && isItself(record)) ||
+    links.some(({ link, ids }) => {
+      if (link.field !== field) return false;
+      const isLinked = linksIn(record[field], link).some((each) => idText(table, each) === itself);
+      return ids.has(idText(target, record._id)) !== isLinked;
+    });
 }
 
 async function judgeSet(
   deps: Deps,
   { rights, catalog }: Standing,
-  set: AuthorizedLinks,
-  isOwn: (field: string) => boolean,
-  id: Stored | undefined,
+  setting: Setting,
 ): Promise<JudgedLinks["judged"]> {
+  const { set, id } = setting;
   if (rights.isRoot) return "all";
   // A record that the caller can't see does not exist for them; that is said before anything else.
   await requireLinked(deps, [[set]]);
@@ -81,8 +106,12 @@ async function judgeSet(
   if (grants.length === 0) throw refusal(set);
   const rows = anyRow(grants);
   if (rows.kind === "always") return "all";
-  const fields = fieldsOf(rows).filter((field) => !isOwn(field));
-  const judge = (which: Document) => judgeEach(deps, set, which, { rows, fields });
+  const fields = fieldsOf(rows);
+  const isOwn = writtenBesides(setting, fields);
+  const judge = async (which: Document) =>
+    grouped(await judgeEach(deps, set, which, { rows, fields }), (record) =>
+      fields.filter((field) => !isOwn(record, field)),
+    );
   const coming = await judge(comingLinks(set, id));
   const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
   return { coming, leaving };
@@ -101,8 +130,7 @@ function comingLinks({ relation, ids }: AuthorizedLinks, id: Stored | undefined)
 const LOOKS = 3;
 
 /**
- * @param fields by which it is told whether a record has changed
- * @returns the records, grouped by what they hold in these
+ * @param fields what to read of the records
  * @throws AppError 403 when one of them is not among the rows, 503 when others never leave them alone
  */
 async function judgeEach(
@@ -110,7 +138,7 @@ async function judgeEach(
   set: AuthorizedLinks,
   which: Document,
   { rows, fields }: { readonly rows: AuthorizedPredicate; readonly fields: readonly string[] },
-): Promise<readonly Judged[]> {
+): Promise<readonly StoredRecord[]> {
   const { store } = deps;
   const { target } = set;
   const among = matchStages([rows], new Names());
@@ -121,7 +149,7 @@ async function judgeEach(
     return allowed.length === all && allowed;
   };
   const gaveUp = () => refuseLooked(deps, set, which, among);
-  return grouped(await untilStill(look, { attempts: LOOKS, gaveUp }), fields);
+  return untilStill(look, { attempts: LOOKS, gaveUp });
 }
 
 /**
@@ -146,10 +174,14 @@ async function refuseLooked(
   return refuseContended(target.name)();
 }
 
-function grouped(records: readonly StoredRecord[], fields: readonly string[]): readonly Judged[] {
+/** @param fieldsOfOne by which it is told whether that record has changed */
+function grouped(
+  records: readonly StoredRecord[],
+  fieldsOfOne: (record: StoredRecord) => readonly string[],
+): readonly Judged[] {
   const alike = new Map<string, { ids: Stored[]; condition: Document }>();
   for (const record of records) {
-    const condition = unchanged(record, fields);
+    const condition = unchanged(record, fieldsOfOne(record));
     const key = EJSON.stringify(condition, { relaxed: false });
     getOrMake(alike, key, () => ({ ids: [], condition })).ids.push(asStored(record._id));
   }
