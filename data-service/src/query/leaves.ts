@@ -1,4 +1,5 @@
 // The leaves of a predicate, and the fields of the record itself that they read. Pure.
+import type { Table } from "../catalog/catalog.js";
 import type { AuthorizedPredicate } from "./ast.js";
 
 /** A part of a predicate that asks something of a record: neither a combination nor a constant. */
@@ -33,6 +34,19 @@ export function negatedLeavesIn(predicate: AuthorizedPredicate): Leaf[] {
 /** The fields of the record itself that a predicate reads. */
 export function fieldsOf(predicate: AuthorizedPredicate): string[] {
   return leavesIn(predicate).flatMap(fieldsRead);
+}
+
+/**
+ * The fields of one table's records that a predicate about any record reads, also where relations lead to them.
+ * @param about the table that the predicate is about
+ */
+export function fieldsInTable(predicate: AuthorizedPredicate, table: Table, about: Table = table): string[] {
+  return leavesIn(predicate).flatMap((leaf) => {
+    const read = about.id === table.id ? fieldsRead(leaf) : [];
+    if (leaf.kind !== "related" && leaf.kind !== "exists") return read;
+    const beyond = leaf.kind === "related" ? [leaf.visible, leaf.where] : [leaf.visible];
+    return [...read, ...beyond.flatMap((each) => fieldsInTable(each, table, leaf.target))];
+  });
 }
 
 function fieldsRead(leaf: Leaf): string[] {

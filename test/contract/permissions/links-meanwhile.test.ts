@@ -209,11 +209,16 @@ describe("a request that changes by itself what the rules look at", () => {
     await makeTable(admin, { name: "places", columns, relations: [parent] });
     const inside = { name: "inside", type: "many-to-one", table: "rooms", inverse: "holds" };
     await makeTable(admin, { name: "rooms", relations: [inside] });
+    await makeTable(admin, {
+      name: "crew",
+      columns: [...columns, { name: "level", type: "int" }],
+      relations: [{ name: "boss", type: "many-to-one", table: "crew" }],
+    });
     const role = (await make(admin, "svc_role", { name: "Coach" })).id;
     const credentials = { email: "coach@example.com", password: "coach's password" };
     await make(admin, "svc_user", { ...credentials, role });
     const mine = { coach: "$user.id" };
-    for (const table of ["teams", "matches", "places", "rooms"])
+    for (const table of ["teams", "matches", "places", "rooms", "crew"])
       await make(admin, "svc_permission", { role, table, action: "read" });
     for (const action of ["create", "update"])
       await make(admin, "svc_permission", { role, table: "teams", action });
@@ -232,6 +237,8 @@ describe("a request that changes by itself what the rules look at", () => {
     await make(admin, "svc_permission", { role, table: "places", action: "create" });
     const free = { inside: null };
     await make(admin, "svc_permission", { role, table: "rooms", action: "update", filter: free });
+    const check = { boss: { level: { _lt: 5 } } };
+    await make(admin, "svc_permission", { role, table: "crew", action: "update", check });
     coach = await signIn(`${held.stack.appUrl}/api`, credentials);
     beforeItsWrite("none", async () => undefined);
   }, 60_000);
@@ -309,6 +316,14 @@ describe("a request that changes by itself what the rules look at", () => {
       503,
       { id: theirs.id },
     ]);
+  });
+
+  it("is judged anew when the record, to which it links itself, is changed meanwhile", async () => {
+    const { id } = await make(admin, "crew", { name: "before", level: 3 });
+    await admin.patch(`/crew/${id}`, { boss: id });
+    beforeItsWrite("crew", () => admin.patch(`/crew/${id}`, { level: 9 }));
+    expect((await coach.patch(`/crew/${id}`, { name: "after" })).status).toBe(403);
+    expect((await read(admin, "crew", id, "name")).name).toBe("before");
   });
 
   it("lets go of many at once, whatever they are like", async () => {

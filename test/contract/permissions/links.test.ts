@@ -506,3 +506,66 @@ describe("a rule that shows what nothing is linked to", () => {
     expect((await ann.post("/days", { hours: [hour.id] })).status).toBe(201);
   });
 });
+
+describe.each([false, true])(
+  "a check that leads back to the record itself (its table keeps deleted ones: %s)",
+  (softDelete) => {
+    const table = softDelete ? "kept_crew" : "crew";
+    let low: Row;
+    let me: Row;
+
+    beforeAll(() =>
+      makeTable(admin, {
+        name: table,
+        softDelete,
+        columns: [
+          { name: "title", type: "string" },
+          { name: "level", type: "int" },
+        ],
+        relations: [
+          { name: "boss", type: "many-to-one", table, inverse: "reports" },
+          { name: "peers", type: "many-to-many", table, inverse: "peerOf" },
+        ],
+      }),
+    );
+
+    beforeEach(async () => {
+      low = await make(admin, table, { level: 3 });
+      me = await make(admin, table, { level: 3, boss: low.id });
+      await rule({ table });
+    });
+
+    const checked = (check: Row): Promise<Row> => rule({ table, action: "update", check });
+    const patched = async (change: Row): Promise<number> =>
+      (await ann.patch(`/${table}/${me.id}`, change)).status;
+
+    it("sees there what the record will be, and not what it was", async () => {
+      await checked({ boss: { level: { _lt: 5 } } });
+      expect(await patched({ boss: me.id, level: 9 })).toBe(403);
+      expect(await patched({ boss: me.id, level: 4 })).toBe(200);
+      expect(await patched({ level: 9 })).toBe(403);
+      await admin.patch(`/${table}/${me.id}`, { level: 9 });
+      expect(await patched({ title: "x" })).toBe(403);
+      expect(await patched({ level: 2 })).toBe(200);
+    });
+
+    it("sees it among several as well", async () => {
+      await checked({ _not: { peers: { level: { _gte: 5 } } } });
+      expect(await patched({ peers: [low.id, me.id], level: 9 })).toBe(403);
+      expect(await patched({ peers: [low.id, me.id], level: 4 })).toBe(200);
+      expect(await patched({ level: 9 })).toBe(403);
+    });
+
+    it("sees it at the end of a longer way, by links that it will have", async () => {
+      await checked({ boss: { boss: { level: { _lt: 5 } } } });
+      await admin.patch(`/${table}/${low.id}`, { boss: me.id });
+      expect(await patched({ level: 9 })).toBe(403);
+      expect(await patched({ level: 4 })).toBe(200);
+      const other = await make(admin, table, { level: 3, boss: low.id });
+      await admin.patch(`/${table}/${me.id}`, { boss: other.id });
+      // Of the boss that it had, the boss is in order.
+      await checked({ boss: { boss: { boss: { boss: { level: { _lt: 5 } } } } } });
+      expect(await patched({ boss: me.id, level: 9 })).toBe(403);
+    });
+  },
+);

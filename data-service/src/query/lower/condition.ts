@@ -4,12 +4,13 @@
 // a when-false form, `not` flips the wanted truth, and under it `and` and `or` change places. What is unknown satisfies
 // neither form.
 import { BSONRegExp } from "bson";
-import type { Column } from "../../catalog/catalog.js";
+import type { Column, Relation, Table } from "../../catalog/catalog.js";
 import type { AuthorizedPredicate, Candidates, Keyed, Test, Tested } from "../ast.js";
 import { type Leaf, leavesIn } from "../leaves.js";
 import {
   allOf,
   anyOf,
+  type Changed,
   type Document,
   MATCH_ALL,
   MATCH_NONE,
@@ -263,13 +264,27 @@ function lowerJoined(predicate: Relational, wanted: boolean, names: Names): Lowe
   const { relation, target, visible } = predicate;
   const inner = deciding(predicate, wanted);
   const as = names.next();
-  const pipeline = [...matchStages([visible, inner], names), { $limit: 1 }, { $project: { _id: 1 } }];
+  const pipeline = [
+    ...asChanged(relation, target, names.changed),
+    ...matchStages([visible, inner], names),
+    { $limit: 1 },
+    { $project: { _id: 1 } },
+  ];
   const found = isFoundWanted(predicate, wanted);
   const condition = { [as]: found ? { $ne: [] } : { $eq: [] } };
   return {
     joins: [joinStage(relation, target, pipeline, as)],
     condition: allOf([condition, whereKnown(predicate, wanted)]),
   };
+}
+
+/** The stage in a join that puts a record as it will be in the place of what is stored of it. */
+function asChanged({ link }: Relation, target: Table, changed: Changed | undefined): Stage[] {
+  // Which records hold a link to another one, only what is stored can tell.
+  if (changed === undefined || link.on !== "self" || target.id !== changed.table.id) return [];
+  const { document } = changed;
+  const isIt = { $eq: ["$_id", { $literal: document._id ?? null }] };
+  return [{ $replaceWith: { $cond: [isIt, { $literal: document }, "$$ROOT"] } }];
 }
 
 /**

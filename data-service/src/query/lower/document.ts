@@ -1,5 +1,6 @@
 // MongoDB's query documents as types, and the small pieces that every lowering shares.
 import type { BSONRegExp } from "bson";
+import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 
 /** Any value that may be part of a pipeline. */
@@ -47,9 +48,23 @@ export const SINGLE_TYPES: readonly string[] = [
   ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
 ];
 
+/** A record as it will be, while another state of it is stored. */
+export interface Changed {
+  readonly table: Table;
+  /** With its id, and the fields that are asked for. */
+  readonly document: Document;
+}
+
 /** Names for joined values; no stored field begins with two underscores. */
 export class Names {
   #count = 0;
+  /** Where a link leads to this record, it is found as it will be. */
+  readonly changed: Changed | undefined;
+
+  constructor(changed?: Changed) {
+    this.changed = changed;
+  }
+
   next(): string {
     this.#count += 1;
     return `__${this.#count}`;

@@ -6,7 +6,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";
 import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
-import { fieldsOf } from "../../query/leaves.js";
+import { fieldsInTable, fieldsOf } from "../../query/leaves.js";
 import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
@@ -83,7 +83,8 @@ async function passing<Each extends Alternative>(
       ...Object.fromEntries(plan.own.set),
       ...times,
     }));
-    const positions = await satisfying(deps, table, documents, check);
+    const asked = new Set(["_id", ...fieldsOf(check)]);
+    const positions = await satisfying(deps, table, documents, { check, asked, names: new Names() });
     found.push(...group.filter((_, at) => positions.has(at)));
   }
   return found;
@@ -150,8 +151,8 @@ export async function chooseUpdate(
     if (isChecked) await requireLinked(deps, [chosenLinks(plan)], options);
     const whole = await planWithUnseen(deps, record, plan);
     const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
-    if ((await satisfying(deps, table, [result], check)).has(0)) {
-      const judged = unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]);
+    if (await willSatisfy(deps, table, result, check)) {
+      const judged = unchanged(record, [...fieldsOf(rows), ...fieldsInTable(check, table)]);
       const unasked = isChecked ? presetLinks(plan) : plan.mustExist;
       return { plan: whole.plan, condition: { ...judged, ...whole.condition }, unasked };
     }
@@ -231,6 +232,26 @@ async function readMatching(
   return record;
 }
 
+/** Would a stored record, as it will be, satisfy the check? Where it links to itself, directly or not, it is found so there too. */
+async function willSatisfy(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  document: Document,
+  check: AuthorizedPredicate,
+): Promise<boolean> {
+  const asked = new Set(["_id", ...fieldsInTable(check, table)]);
+  const names = new Names({ table, document: pick(document, asked) });
+  return (await satisfying(deps, table, [document], { check, asked, names })).has(0);
+}
+
+/** What is asked of records. */
+interface Asked {
+  readonly check: AuthorizedPredicate;
+  /** The fields that it reads. */
+  readonly asked: ReadonlySet<string>;
+  readonly names: Names;
+}
+
 /**
  * Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. It gets only the fields
  * that the check reads: passwords and values to be encrypted are still as they were sent.
@@ -240,12 +261,11 @@ async function satisfying(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   documents: readonly Document[],
-  check: AuthorizedPredicate,
+  { check, asked, names }: Asked,
 ): Promise<ReadonlySet<number>> {
   if (check.kind === "always") return new Set(documents.keys());
-  const asked = new Set(["_id", ...fieldsOf(check)]);
   const parts = documents.map((document) => pick(document, asked));
-  return store.wouldMatch(table, parts, matchStages([check], new Names()));
+  return store.wouldMatch(table, parts, matchStages([check], names));
 }
 
 function pick(document: Document, fields: ReadonlySet<string>): Document {
