@@ -5,6 +5,7 @@ import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
+import { leavesIn } from "../query/leaves.js";
 import { isBeyondRules, type ProtectedTables } from "./beyond-rules.js";
 import { compileRule, type RuleContext } from "./compile-rules.js";
 import { type StoredRule, textOf } from "./follow-names.js";
@@ -58,32 +59,54 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
     ...shapeProblems(rule, action),
     ...CONDITIONS.flatMap((member) => compileProblem(rule, action, member, table, full)),
     ...rootAdminProblem(rule.presets, table, context.protected),
-    ...checkedElsewhere(rule, table, full),
+    ...checkProblems(rule, table, full),
   ];
 }
 
-/** Links in other tables' records are written after the record is judged, so a check can't use them. */
-function checkedElsewhere(rule: JsonObject, table: Table, context: RuleContext): string[] {
-  if (rule.check === undefined || rule.check === null) return [];
+/** One that is off does no harm, and to switch it on is to save it. */
+function checkProblems(rule: JsonObject, table: Table, context: RuleContext): string[] {
+  if (rule.check === undefined || rule.check === null || rule.isEnabled === false) return [];
   try {
     const { check } = compileRule({ ...BARE, table: table.name, check: rule.check }, table, context);
-    return relationsIn(check)
-      .filter(({ link }) => link.on === "target")
-      .map(
-        ({ name }) =>
-          `check.${name}: lies in the records of another table, which are written later; check there`,
-      );
+    return checkedElsewhere(check, table);
   } catch (error) {
     if (error instanceof AppError) return [];
     throw error;
   }
 }
 
-/** The checked table's own relations that a predicate goes through. */
-function relationsIn(predicate: AuthorizedPredicate): Relation[] {
-  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.flatMap(relationsIn);
-  if (predicate.kind === "not") return relationsIn(predicate.of);
-  return predicate.kind === "related" || predicate.kind === "exists" ? [predicate.relation] : [];
+/**
+ * Why a check can't see the record as it will be: links in other records are written after it is judged, and where those of
+ * its own table lead on the way, its own count as they are stored.
+ * @returns each beginning with its path
+ */
+export function checkedElsewhere(check: AuthorizedPredicate, table: Table): string[] {
+  return stepsIn(check, [])
+    .filter(({ relation: { link } }) => link.on === "target")
+    .flatMap(({ path, target }) => {
+      const where = ["check", ...path].join(".");
+      if (path.length === 1)
+        return `${where}: lies in the records of another table, which are written later; check there`;
+      if (target.id !== table.id) return [];
+      return `${where}: leads back to records of "${table.name}" by their own links, where the one that is written is found as it was before`;
+    });
+}
+
+/** A relation that a predicate goes through. */
+interface PredicateStep {
+  readonly path: readonly string[];
+  readonly relation: Relation;
+  readonly target: Table;
+}
+
+function stepsIn(predicate: AuthorizedPredicate, before: readonly string[]): PredicateStep[] {
+  return leavesIn(predicate).flatMap((leaf) => {
+    if (leaf.kind !== "related" && leaf.kind !== "exists") return [];
+    const { relation, target } = leaf;
+    const path = [...before, relation.name];
+    const beyond = leaf.kind === "related" ? stepsIn(leaf.where, path) : [];
+    return [{ path, relation, target }, ...beyond];
+  });
 }
 
 const BARE: Rule = {

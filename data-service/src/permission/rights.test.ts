@@ -502,6 +502,9 @@ describe("a rule that is saved", () => {
       { catalog: all, protected: tables, maxDepth: 7 },
     );
 
+  const leadsBack = (path: string): string =>
+    `check.${path}: leads back to records of "books" by their own links, where the one that is written is found as it was before`;
+
   it.each<[JsonObject, string[]]>([
     [{ filter: { title: "x" }, fields: "title,-price" }, []],
     [{ filter: { author: { name: { _eq: "$user.name" } } } }, []],
@@ -571,6 +574,21 @@ describe("a rule that is saved", () => {
       { action: "update", check: { reviews: { _is_null: true } } },
       ["check.reviews: lies in the records of another table, which are written later; check there"],
     ],
+    [
+      { action: "create", check: { _not: { author: { books: { author: { books: { _is_null: true } } } } } } },
+      [leadsBack("author.books"), leadsBack("author.books.author.books")],
+    ],
+    [
+      { action: "update", check: { author: { profile: { author: { name: "x" } }, pupils: { born: 1 } } } },
+      [],
+    ],
+    [
+      { table: "authors", action: "update", check: { mentor: { pupils: { born: 1 } } } },
+      [
+        'check.mentor.pupils: leads back to records of "authors" by their own links, where the one that is written is found as it was before',
+      ],
+    ],
+    [{ action: "update", check: { author: { books: { pages: 1 } } }, isEnabled: false }, []],
     [
       { table: "svc_role", action: "update" },
       ['table: "svc_role" is for root admins; no rule can let anybody else update it'],

@@ -2,7 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
-import type { Compiled } from "../permission/compile-rules.js";
+import { checkedElsewhere } from "../permission/check-rule.js";
+import type { Compiled, WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
 import type { Principal } from "../principal.js";
@@ -52,6 +53,7 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
       ...ruleJson(rule),
       applies: grants.length > 0,
       ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
+      ...warningOf(grants, table),
       ...(id === undefined
         ? {}
         : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),
@@ -139,6 +141,12 @@ async function requireRole(
   const table = findTable(catalog, roles);
   const known = await store.existing(table, [parseId(table, role)]);
   if (known.size === 0) throw new AppError("NOT_FOUND", "There is no role with this id.");
+}
+
+/** Of a rule from a version that did not refuse it. */
+function warningOf(grants: readonly WriteGrant[], table: Table): JsonObject {
+  const warnings = grants.flatMap(({ check }) => checkedElsewhere(check, table));
+  return warnings.length === 0 ? {} : { warning: warnings.join("; ") };
 }
 
 function ruleJson({ id, roleId, filter, fields, presets, check }: Rule): JsonObject {

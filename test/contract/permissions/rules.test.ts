@@ -1,6 +1,6 @@
 // Permission rules over HTTP: rows, columns, presets and checks, on every road to a record.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { Binary, MongoClient } from "mongodb";
+import { Binary, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -1212,6 +1212,29 @@ describe("asking about permissions", () => {
     expect(column("salary")).toEqual({ name: "salary", grantedBy: [all.id], removedBy: [own.id] });
     const [denied] = (await explain({ user: annId, table: "notes", action: "delete" })).body.data;
     expect(denied.columns).toBeUndefined();
+  });
+
+  it("POST /svc_permission/explain tells of a check from before that can't see what is written", async () => {
+    const { id } = await rule({ action: "update", check: { team: { name: "red" } } });
+    const rules = async (): Promise<Row[]> =>
+      (await explain({ role, table: "notes", action: "update" })).body.data[0].rules;
+    expect((await rules())[0]).not.toHaveProperty("warning");
+    const check = { _not: { team: { notes: { status: "done" } } } };
+    const warning =
+      'check.team.notes: leads back to records of "notes" by their own links, where the one that is written is found as it was before';
+    const refused = await admin.patch(`/svc_permission/${id}`, { check });
+    expect([refused.status, refused.body.message]).toEqual([400, [warning]]);
+    const database = await MongoClient.connect(stack.mongodbUrl);
+    await database
+      .db()
+      .collection("svc_permission")
+      .updateOne({ _id: new ObjectId(String(id)) }, { $set: { check } });
+    await database.close();
+    // Writing another one makes the service read them anew.
+    await rule({ action: "delete" });
+    expect((await rules())[0]).toMatchObject({ id, applies: true, warning });
+    expect((await admin.patch(`/svc_permission/${id}`, { isEnabled: false })).status).toBe(200);
+    expect((await admin.patch(`/svc_permission/${id}`, { isEnabled: true })).status).toBe(400);
   });
 
   it("POST /svc_permission/explain tells of a write that fails because the record may not be read", async () => {
