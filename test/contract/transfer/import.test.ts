@@ -634,6 +634,21 @@ describe("a role", () => {
     expect(await valuesOf(admin, items, "kind")).toEqual(["b"]);
   });
 
+  it("can't bring values of read-only columns, which root can", async () => {
+    const table = `${items}_numbered`;
+    const serial = { name: "serial", type: "string", readOnly: true };
+    await makeTable(admin, { name: table, columns: [{ name: "name", type: "string" }, serial] });
+    const { id: role } = (await admin.get("/svc_role", { filter: { name: "clerk" } })).body.data[0];
+    await make(admin, "svc_permission", { role, table, action: "create" });
+    const file = "name,serial\na,S1\n";
+    expect((await ann.csv(table, file)).body.message).toEqual(["line 2: serial: is read-only"]);
+    expect((await root.csv(table, "serial\n5\n")).status).toBe(200);
+    expect((await root.ndjson(table, '{"serial":5}')).body.message).toEqual([
+      "line 1: serial: must be text, not 5",
+    ]);
+    expect(await valuesOf(admin, table, "serial")).toEqual(["5"]);
+  });
+
   it("can't bring ids: they are ignored, as in a POST", async () => {
     await allow({});
     expect((await ann.csv(items, "id,createdAt,name\n77,2020-01-01T00:00:00Z,a\n")).status).toBe(200);

@@ -182,6 +182,26 @@ async function expectCopied(table: string, query: Query): Promise<void> {
   expect(other.body.data).toEqual(one.body.data);
 }
 
+it.each(["csv", "ndjson"] as const)("%s: columns that are read-only by now", async (format) => {
+  const table = `numbered_${format}`;
+  const serial = { name: "serial", type: "string", unique: true };
+  const state = { name: "state", type: "string", required: true, default: "new" };
+  await twice([{ name: table, columns: [{ name: "name", type: "string" }, serial, state] }]);
+  await make(admin, table, { name: "a", serial: "S1", state: "sent" });
+  await make(admin, table, { name: "b" });
+  for (const name of [table, `copied_${table}`]) {
+    const { id, columns } = await tableNamed(admin, name);
+    const now = columns.map((each: object & { name: string }) => ({
+      ...each,
+      readOnly: each.name !== "name",
+    }));
+    expect((await admin.patch(`/svc_table/${id}`, { columns: now })).status).toBe(200);
+  }
+  await copy(format, table);
+  await expectCopied(table, {});
+  expect((await admin.post(`/copied_${table}`, { serial: "S2" })).status).toBe(400);
+});
+
 describe.each(["csv", "ndjson"] as const)("%s: two tables", (format) => {
   it("of which one has a one-to-one relation to the other, one after the other", async () => {
     const [users, profiles] = [`users_${format}`, `profiles_${format}`];

@@ -102,7 +102,7 @@ function wayOf(
     mayByAnother: (member: Column | Relation) =>
       grants.some((each) => isGranted(each, member, table, readView)),
     isImport,
-    keepsGenerated: isImport && rights.isRoot,
+    movesRecords: isImport && rights.isRoot,
     stamped: Object.keys(stamp?.values ?? {}),
     tolerated,
   };
@@ -213,7 +213,7 @@ function alternativeFor(context: BodyContext, body: Json, { grant, preset, view 
   const prepared = hooks.prepare(filled, mode);
   const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
   const seen = authorizeLinks(checked, shape.view, preset);
-  const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
+  const linked = view.movesRecords ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp?.values ?? {}, preset);
   return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };
 }

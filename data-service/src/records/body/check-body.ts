@@ -26,8 +26,11 @@ export interface WriteView {
   readonly mayRead?: (member: Column | Relation) => boolean;
   /** Members that another rule lets the caller write. */
   readonly mayByAnother?: (member: Column | Relation) => boolean;
-  /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are kept, not ignored: root moves records. */
-  readonly keepsGenerated?: boolean;
+  /**
+   * Root moves records: `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are kept, not ignored, and read-only columns
+   * not refused. All of them are what the service has said of the record.
+   */
+  readonly movesRecords?: boolean;
   /** The body is a line of a file. */
   readonly isImport?: boolean;
   /** Names of members that the service writes itself, so that the body need not hold them. */
@@ -119,9 +122,11 @@ function checkMembers(
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
     if (column?.generated) {
-      const kept = view.keepsGenerated ? checkGenerated(column, json, table, report) : undefined;
+      const kept = view.movesRecords ? checkGenerated(column, json, table, report) : undefined;
       if (kept !== undefined) values.set(column, kept);
       else if (wouldLive(column, json, table, view)) report(name, ROOT_ALONE);
+    } else if (column?.readOnly && !view.movesRecords && view.mayWrite(column)) {
+      report(name, READ_ONLY);
     } else if (column !== undefined && view.mayWrite(column)) {
       const value = checkValue(column, json, report, view.tolerated?.[name]);
       if (value !== undefined) values.set(column, value);
@@ -141,13 +146,13 @@ function checkMembers(
 }
 
 /** Is this a deleted record that root moves here? What it had to link to may have been removed for good. */
-function isDeletedCopy(body: JsonObject, { deletedAt }: Table, { keepsGenerated }: WriteView): boolean {
-  return keepsGenerated === true && deletedAt !== undefined && (body[deletedAt.name] ?? null) !== null;
+function isDeletedCopy(body: JsonObject, { deletedAt }: Table, { movesRecords }: WriteView): boolean {
+  return movesRecords === true && deletedAt !== undefined && (body[deletedAt.name] ?? null) !== null;
 }
 
 /** Whether a deleted record would come back to life by an import, because its mark is ignored. */
 function wouldLive(column: Column, json: Json, { deletedAt }: Table, view: WriteView): boolean {
-  return view.isImport === true && !view.keepsGenerated && column === deletedAt && json !== null;
+  return view.isImport === true && !view.movesRecords && column === deletedAt && json !== null;
 }
 
 const ROOT_ALONE = "deleted records are imported by root admins only; leave this one out";
@@ -173,6 +178,7 @@ export function notWritable(name: string, table: Table, view: WriteView): string
 
 /** The one text for members that do not exist and those the caller may neither read nor write; a guess may follow. */
 const UNKNOWN = "unknown field";
+const READ_ONLY = "is read-only";
 const NOT_WRITABLE = "you may not write it";
 const NOT_TOGETHER = "you may not write it together with the others, as no single rule allows all of them";
 
@@ -184,7 +190,6 @@ function writableNames(table: Table, mayWrite: WriteView["mayWrite"]): string[] 
 
 function checkValue(column: Column, json: Json, report: Report, tolerated?: Json): Stored | null | undefined {
   const { name, type, values } = column;
-  if (column.readOnly) return report(name, "is read-only");
   if (json === null) return column.required ? report(name, "must not be null") : null;
   const row = COLUMN_TYPES[type];
   const stored = row.parse(json, values);
@@ -237,7 +242,7 @@ interface Taking {
 function checkLinks(relation: Relation, target: Table, json: Json, taking: Taking): LinkSet | undefined {
   const { name } = relation;
   const { report, mayLack } = taking;
-  if (relation.readOnly) return report(name, "is read-only");
+  if (relation.readOnly) return report(name, READ_ONLY);
   const set = { relation, target, there: inState(target, ALWAYS, "living") };
   if (!relation.many) {
     if (json === null && relation.required && !mayLack) return report(name, "must not be null");
