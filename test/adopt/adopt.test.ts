@@ -954,6 +954,27 @@ describe("infer", () => {
     expect([columns, relations]).toEqual([[{ name: "title", type: "string" }], undefined]);
   });
 
+  it("copes with a collection that is used as a map, and serves the most frequent of its fields", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    // All that is seen of so many fields is more than fits into one document, even one that the database only works with.
+    const name = "x".repeat(3_000);
+    const maps = Array.from({ length: 200 }, (_, at) => ({
+      title: "a",
+      ...Object.fromEntries(Array.from({ length: 100 }, (__, key) => [`${name}${at}_${key}`, [key]])),
+    }));
+    await other.db().collection("counts").insertMany(maps);
+    const file = join(directory, "maps.json");
+    const { code, output, errors } = await schema(["infer", file, "--database", url]);
+    await other.db().dropDatabase();
+    await other.close();
+    expect([code, errors]).toEqual([0, ""]);
+    expect(output).toContain("\n  19751 of its 20001 fields are rare, and not served\n");
+    const [{ columns }] = JSON.parse(await readFile(file, "utf8")).tables;
+    expect(columns).toHaveLength(250);
+    expect(columns[0]).toEqual({ name: "title", type: "string", required: true });
+  }, 120_000);
+
   it("of a collection too large to be looked at whole claims no more than is certain", async () => {
     const url = freshDatabase();
     const large = new MongoClient(url);

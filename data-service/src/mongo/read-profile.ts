@@ -1,8 +1,10 @@
 // A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
 import type { CollectionInfo, Db, Document } from "mongodb";
+import { chooseFields } from "../catalog/infer/choose-fields.js";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
 import { systemTableNames } from "../catalog/system-tables.js";
+import { getOrMake } from "../get-or-make.js";
 import { comparesPlainly } from "./provision.js";
 import { whyNoTable } from "./why-no-table.js";
 
@@ -81,16 +83,18 @@ async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
   const few = await collection.find({}, { projection: { _id: 1 }, limit: SAMPLE + 1 }).toArray();
   const complete = few.length <= SAMPLE;
   const sample: Document[] = complete ? [] : [{ $sample: { size: SAMPLE } }];
-  const [seen] = await collection
-    .aggregate([...sample, { $facet: FACETS }], { allowDiskUse: true })
-    .toArray();
-  const fields = await fieldProfiles(db, name, rowsOf(seen?.values), rowsOf(seen?.members));
+  const rows = await collection.aggregate([...sample, ...COUNT_BY_TYPE], { allowDiskUse: true }).toArray();
+  const fields = fieldProfiles(rows);
   const ids = fields.find((field) => field.name === "_id")?.values ?? [];
   return {
     name,
     complete,
     documents: Math.min(few.length, SAMPLE),
-    fields: fields.filter((field) => field.name !== "_id"),
+    fields: await withWords(
+      db,
+      name,
+      fields.filter((field) => field.name !== "_id"),
+    ),
     ids: complete ? ids : [...ids, ...(await outermostIds(db, name))],
     uniques: await uniqueIndexes(db, name),
   };
@@ -143,11 +147,24 @@ function numberOf(value: string): Document {
   return { $cond: [{ $isNumber: value }, value, 0] };
 }
 
+/** A row for each field and type, of the values themselves and of what is in those that are lists. */
 const COUNT_BY_TYPE: Document[] = [
+  { $project: { entry: { $objectToArray: "$$ROOT" } } },
+  { $unwind: { path: "$entry", includeArrayIndex: "place" } },
+  {
+    $project: {
+      _id: 0,
+      place: 1,
+      name: "$entry.k",
+      value: [["$entry.v"], { $cond: [{ $isArray: "$entry.v" }, "$entry.v", []] }],
+    },
+  },
+  { $unwind: { path: "$value", includeArrayIndex: "isMember" } },
+  { $unwind: "$value" },
   { $set: { type: { $type: "$value" } } },
   {
     $group: {
-      _id: { name: "$name", type: "$type" },
+      _id: { name: "$name", type: "$type", isMember: { $eq: ["$isMember", 1] } },
       count: { $sum: 1 },
       least: { $min: scalar },
       greatest: { $max: scalar },
@@ -160,41 +177,30 @@ const COUNT_BY_TYPE: Document[] = [
   { $sort: { place: 1, _id: 1 } },
 ];
 
-const ENTRIES: Document[] = [
-  { $project: { entry: { $objectToArray: "$$ROOT" } } },
-  { $unwind: { path: "$entry", includeArrayIndex: "place" } },
-  { $project: { _id: 0, place: 1, name: "$entry.k", value: "$entry.v" } },
-];
-
-const FACETS = {
-  values: [...ENTRIES, ...COUNT_BY_TYPE],
-  members: [
-    ...ENTRIES,
-    { $match: { $expr: { $isArray: "$value" } } },
-    { $unwind: "$value" },
-    ...COUNT_BY_TYPE,
-  ],
-};
-
-function rowsOf(rows: unknown): readonly Document[] {
-  return Array.isArray(rows) ? rows : [];
+function fieldProfiles(rows: readonly Document[]): FieldProfile[] {
+  const fields = new Map<string, { name: string; values: Seen[]; members: Seen[] }>();
+  for (const row of rows) {
+    const name = String(row._id.name);
+    const { values, members } = getOrMake(fields, name, () => ({ name, values: [], members: [] }));
+    const seen = toSeen(row);
+    if (row._id.isMember === true) members.push(seen);
+    else if (isValue(seen)) values.push(seen);
+  }
+  return [...fields.values()];
 }
 
-async function fieldProfiles(
+/** Asks the database for the texts in lists, of the fields that will be served. */
+async function withWords(
   db: Db,
   collection: string,
-  values: readonly Document[],
-  members: readonly Document[],
+  fields: readonly FieldProfile[],
 ): Promise<FieldProfile[]> {
-  const names = [...new Set(values.map((row) => String(row._id.name)))];
+  const served = new Set(chooseFields(fields).served);
   return Promise.all(
-    names.map(async (name) => {
-      const own = (rows: readonly Document[]): Seen[] =>
-        rows.filter((row) => row._id.name === name).map(toSeen);
-      const profile = { name, values: own(values).filter(isValue), members: own(members) };
-      const isTexts = profile.members.length > 0 && profile.members.every(isShortText);
-      const words = isTexts ? await wordsOf(db, collection, name) : undefined;
-      return words === undefined ? profile : { ...profile, words };
+    fields.map(async (field) => {
+      const isTexts = field.members.length > 0 && field.members.every(isShortText);
+      const words = isTexts && served.has(field) ? await wordsOf(db, collection, field.name) : undefined;
+      return words === undefined ? field : { ...field, words };
     }),
   );
 }
@@ -215,7 +221,6 @@ function isShortText({ type, longest = 0 }: Seen): boolean {
 
 /** The different texts in a field's lists, in their order; undefined when there are many. */
 async function wordsOf(db: Db, collection: string, field: string): Promise<string[] | undefined> {
-  if (field.startsWith("$") || field.includes(".")) return undefined;
   const groups = await db
     .collection(collection)
     .aggregate(distinctIn(field, MOST_WORDS + 1))

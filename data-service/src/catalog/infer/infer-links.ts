@@ -1,5 +1,5 @@
 // Which fields hold ids of other collections: first what is worth asking the database, then what its answers mean.
-import { fieldProblem } from "../names.js";
+import { chooseFields } from "./choose-fields.js";
 import { hintsAt } from "./infer-names.js";
 import { type CollectionProfile, type FieldProfile, type Kind, kindsOf, type Seen } from "./profile.js";
 
@@ -34,7 +34,7 @@ const DRAWN_LENGTH = 16;
 /** What to ask: pairs of a field and a collection whose ids are of the same kind. */
 export function linkQuestions(collections: readonly CollectionProfile[]): LinkQuestion[] {
   return collections.flatMap((collection) =>
-    collection.fields.flatMap((field) =>
+    chooseFields(collection.fields).served.flatMap((field) =>
       collections
         .filter((target) => couldLead(collection, field, target))
         .map((target) => ({ collection: collection.name, field: field.name, target: target.name })),
@@ -45,7 +45,6 @@ export function linkQuestions(collections: readonly CollectionProfile[]): LinkQu
 function couldLead(collection: CollectionProfile, field: FieldProfile, target: CollectionProfile): boolean {
   const values = linkValues(field);
   if (values === undefined || target.documents === 0) return false;
-  if (fieldProblem(field.name) !== undefined) return false;
   const ids = identityKinds(target.ids);
   const fits = [...identityKinds(values)].every((kind) => ids.has(kind));
   const isOwn = collection.name === target.name;

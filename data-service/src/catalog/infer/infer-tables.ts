@@ -5,17 +5,11 @@ import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
 import type { DeclaredType } from "../column-types.js";
 import type { RelationType } from "../definition.js";
-import { collectionNameProblem, fieldProblem } from "../names.js";
+import { collectionNameProblem } from "../names.js";
+import { chooseFields, type Times } from "./choose-fields.js";
 import { type ColumnGuess, guessColumn } from "./infer-columns.js";
 import { type Link, type LinkAnswer, linkOf } from "./infer-links.js";
-import {
-  free,
-  generatedNames,
-  hintsAt,
-  memberNameFor,
-  relationNameFor,
-  tableNameFor,
-} from "./infer-names.js";
+import { generatedNames, hintsAt, memberNameFor, relationNameFor, tableNameFor } from "./infer-names.js";
 import { type CollectionProfile, type FieldProfile, filled, kindOfSeen, type Seen } from "./profile.js";
 
 export interface Inferred {
@@ -27,18 +21,6 @@ export interface Inferred {
 
 /** With fewer documents it means nothing that all of them have a field. */
 const ENOUGH = 10;
-/** A table has at most 300 members; some are left for later. */
-const MOST_FIELDS = 250;
-
-/** Where documents store their times, as the common libraries name them. */
-const TIMES = {
-  createdAt: ["createdAt", "created_at", "_created_at", "date_created"],
-  updatedAt: ["updatedAt", "updated_at", "_updated_at", "date_updated"],
-} as const;
-
-/** Bookkeeping of mongoose, Spring Data and Doctrine, which is not data. */
-const BOOKKEEPING = ["__v", "_class"];
-
 export interface InferContext {
   readonly systemPrefix: string;
   /** Names of existing tables, system tables included. */
@@ -108,7 +90,7 @@ interface TableDraft {
   readonly profile: CollectionProfile;
   readonly name: string;
   readonly idType: IdType;
-  readonly times: Readonly<Record<keyof typeof TIMES, string>>;
+  readonly times: Times;
   readonly columns: readonly ColumnDraft[];
   readonly relations: readonly RelationDraft[];
   readonly uniques: readonly (readonly string[])[];
@@ -120,8 +102,8 @@ function draftTable(
   names: ReadonlyMap<string, string>,
   answers: readonly LinkAnswer[],
 ): TableDraft {
-  const times = { createdAt: timeField(profile, "createdAt"), updatedAt: timeField(profile, "updatedAt") };
-  const { served, notes } = servedFields(profile, Object.values(times));
+  const { times, served, left, rare } = chooseFields(profile.fields);
+  const all = served.length + rare;
   const members = draftMembers(profile, served, names, answers);
   const name = names.get(profile.name) ?? "";
   return {
@@ -132,7 +114,11 @@ function draftTable(
     columns: members.columns,
     relations: members.relations,
     uniques: jointUniques(profile, members),
-    notes: [...notes, ...members.notes],
+    notes: [
+      ...left.map((each) => `${each}: left as it is, not served`),
+      ...(rare === 0 ? [] : [`${rare} of its ${all} fields are rare, and not served`]),
+      ...members.notes,
+    ],
   };
 }
 
@@ -147,28 +133,6 @@ export function idTypeOf(ids: readonly Seen[]): IdType {
   const [kind = "objectId"] = kinds;
   if (kind === "text") return "string";
   return kind === "objectId" || kind === "uuid" ? kind : "mixed";
-}
-
-/** The field that holds the time; a new one if no field does. */
-function timeField({ fields }: CollectionProfile, time: keyof typeof TIMES): string {
-  const isTime = ({ values }: FieldProfile): boolean => values.every(({ type }) => type === "date");
-  const known = TIMES[time].find((name) => fields.some((field) => field.name === name && isTime(field)));
-  if (known !== undefined) return known;
-  const names = new Set(fields.map(({ name }) => name));
-  return names.has(time) ? free(`portico_${time}`, names) : time;
-}
-
-function servedFields(
-  { fields }: CollectionProfile,
-  times: readonly string[],
-): { served: readonly FieldProfile[]; notes: string[] } {
-  const left = fields.filter(({ name }) => BOOKKEEPING.includes(name) || fieldProblem(name) !== undefined);
-  const rest = fields.filter((field) => !left.includes(field) && !times.includes(field.name));
-  const frequent = new Set(rest.toSorted((a, b) => filled(b) - filled(a)).slice(0, MOST_FIELDS));
-  const notes = left.map(({ name }) => `${name}: left as it is, not served`);
-  if (rest.length > frequent.size)
-    notes.push(`${rest.length - frequent.size} of its ${rest.length} fields are rare, and not served`);
-  return { served: rest.filter((field) => frequent.has(field)), notes };
 }
 
 interface Members {
