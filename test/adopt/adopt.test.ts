@@ -954,6 +954,34 @@ describe("infer", () => {
     expect([columns, relations]).toEqual([[{ name: "title", type: "string" }], undefined]);
   });
 
+  it("writes a file that starts, whatever number of fields needs an index", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const names = Array.from({ length: 70 }, (_, at) => `d${at}`);
+    const wide = { title: "a", ...Object.fromEntries(names.map((name) => [name, new Date()])) };
+    await other
+      .db()
+      .collection("wide")
+      .insertOne({ ...wide });
+    const file = join(directory, "wide.json");
+    const { output } = await schema(["infer", file, "--database", url]);
+    expect(output).toContain(" 55 columns,");
+    const tables = JSON.parse(await readFile(file, "utf8"));
+    const service = await serve(url, file);
+    const api = await signIn(service.url, ADMIN);
+    expect((await api.get("/wide", { fields: "title,d53" })).body.data).toEqual([
+      { title: "a", d53: expect.any(String) },
+    ]);
+    await service.stop();
+    await other.db().dropDatabase();
+    tables.tables[0].columns.push({ name: "d54", type: "datetime" });
+    await writeFile(file, JSON.stringify(tables));
+    const start = await serve(url, file).catch(String);
+    expect(start).toContain("SCHEMA_FILE can't be applied to the tables that are there. Change the file.\n");
+    expect(start).toContain("wide: indexes: the table needs 57 indexes (for dates and times, links,");
+    await other.close();
+  });
+
   it("copes with a collection that is used as a map, and serves the most frequent of its fields", async () => {
     const url = freshDatabase();
     const other = new MongoClient(url);

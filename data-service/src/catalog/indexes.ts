@@ -134,6 +134,15 @@ function declared(table: Table, names: readonly string[]): IndexSpec {
   return { key: closed ? key : [...key, ["_id", 1]], unique: false };
 }
 
+/** What is wrong with a table that needs more indexes than it may have. */
+export function tooManyIndexes(table: Table): string | undefined {
+  const needed = indexesOf(table).length;
+  if (needed <= MAX_INDEXES) return undefined;
+  const what =
+    "dates and times, links, numbers of related records, and what is unique, searchable or indexed";
+  return `indexes: the table needs ${needed} indexes (for ${what}); ${MAX_INDEXES} is the most`;
+}
+
 /** By this MongoDB tells indexes apart. Not by their names: `a_1_b_1` may be `a, b`, or a field called `a_1_b`. */
 export function keyIdentity(key: readonly (readonly [field: string, direction: unknown])[]): string {
   return JSON.stringify(key);

@@ -5,7 +5,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
 import { isWithout } from "../permission/access-file.js";
-import type { FileDifference } from "./apply-file.js";
+import { CREATED, type FileDifference } from "./apply-file.js";
 import { applyWholeFile, type FileDifferences, type WholeFileDeps } from "./apply-whole-file.js";
 
 /** @throws ConfigError with every problem; where a table is refused, tables, roles and rules stay as they were */
@@ -38,6 +38,9 @@ function remedy(path: string, { access }: SchemaFile, differences: FileDifferenc
   const stopping = [...differences.tables, ...differences.access].filter(isStopping);
   const command = (words: string): string => `npm run schema -- ${words}`;
   const what = isWithout(access) ? " --tables" : "";
+  // Of a table that is not there yet, nothing is.
+  const isThere =
+    differences.access.some(isStopping) || stopping.some(({ changes }) => !changes.includes(CREATED));
   const taking = `, or write what is there into it with: ${command(`pull ${quoted(resolve(path))}${what}`)}`;
   // Rules that are removed are not kept.
   const kept = differences.tables.some(isStopping) ? " (what it removes is kept for 30 days)" : "";
@@ -46,7 +49,7 @@ function remedy(path: string, { access }: SchemaFile, differences: FileDifferenc
   return [
     "Change the file",
     stopping.every(({ confirmable }) => confirmable) ? confirming : "",
-    taking,
+    isThere ? taking : "",
     ".",
     stopping.some(({ looksRenamed }) => looksRenamed) ? renaming : "",
   ].join("");

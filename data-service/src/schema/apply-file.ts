@@ -131,7 +131,8 @@ function withRules(deps: ChangeDeps, rules: readonly Rule[]): ChangeDeps {
   return { ...deps, rules: { ...deps.rules, enabled: async () => rules } };
 }
 
-const CREATED = "create";
+/** The change that makes a table. */
+export const CREATED = "create";
 
 /** Written like the step of a plan. */
 function renameText(from: string, to: string): string {

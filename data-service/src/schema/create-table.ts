@@ -10,7 +10,7 @@ import { checkDefinition } from "../catalog/check-definition.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
-import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { type IndexSpec, indexesOf, MAX_INDEXES, tooManyIndexes } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
@@ -173,9 +173,8 @@ function checkNew(
   });
   if (!checked.ok) throw schemaError(checked.problems);
   const { definition } = checked;
-  const indexes = indexesOf(builtTable(deps, definition)).length;
-  if (indexes > MAX_INDEXES)
-    throw schemaError([`indexes: the table needs ${indexes} indexes; ${MAX_INDEXES} is the most`]);
+  const tooMany = tooManyIndexes(builtTable(deps, definition));
+  if (tooMany !== undefined) throw schemaError([tooMany]);
   const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
   const full = [...new Set(counted)].filter((name) => isFull(catalog, name, counted));
   if (full.length > 0)

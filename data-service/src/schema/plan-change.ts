@@ -13,7 +13,14 @@ import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
 import type { Fill } from "../catalog/fills.js";
-import { counterIndex, type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
+import {
+  counterIndex,
+  type IndexSpec,
+  indexesOf,
+  keyIdentity,
+  MAX_INDEXES,
+  tooManyIndexes,
+} from "../catalog/indexes.js";
 import { mergeDefinition } from "../catalog/merge-definition.js";
 import type { TableChange } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
@@ -247,10 +254,9 @@ export function numberIndexes(catalog: Catalog, table: Table | undefined, other?
 
 function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void {
   if (plan.after === undefined) return;
-  const needed = indexesOf(plan.after).length;
-  if (needed > MAX_INDEXES)
-    throw schemaError([`indexes: the table needs ${needed} indexes; ${MAX_INDEXES} is the most`]);
-  const meanwhile = needed + indexChanges(plan).drop.length;
+  const tooMany = tooManyIndexes(plan.after);
+  if (tooMany !== undefined) throw schemaError([tooMany]);
+  const meanwhile = indexesOf(plan.after).length + indexChanges(plan).drop.length;
   // The index on `_id` counts as well.
   if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);

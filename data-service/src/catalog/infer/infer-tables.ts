@@ -5,6 +5,7 @@ import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
 import type { DeclaredType } from "../column-types.js";
 import type { RelationType } from "../definition.js";
+import { MAX_INDEXES } from "../indexes.js";
 import { collectionNameProblem } from "../names.js";
 import { chooseFields, type Times } from "./choose-fields.js";
 import { type ColumnGuess, guessColumn } from "./infer-columns.js";
@@ -104,7 +105,10 @@ function draftTable(
 ): TableDraft {
   const { times, served, left, rare } = chooseFields(profile.fields);
   const all = served.length + rare;
-  const members = draftMembers(profile, served, names, answers);
+  const links = new Map(served.map((field) => [field, linkOf(profile.name, field, answers)]));
+  const { kept, out, room } = withinIndexes(profile, served, links);
+  const members = draftMembers(profile, kept, names, links);
+  const joint = jointUniques(profile, members);
   const name = names.get(profile.name) ?? "";
   return {
     profile,
@@ -113,10 +117,12 @@ function draftTable(
     idType: idTypeOf(profile.ids),
     columns: members.columns,
     relations: members.relations,
-    uniques: jointUniques(profile, members),
+    uniques: joint.slice(0, room),
     notes: [
       ...left.map((each) => `${each}: left as it is, not served`),
       ...(rare === 0 ? [] : [`${rare} of its ${all} fields are rare, and not served`]),
+      ...(out.length === 0 ? [] : [`${out.map((field) => field.name).join(", ")}: ${NO_INDEX}`]),
+      ...(joint.length > room ? [`${joint.length - room} ${LEFT_UNIQUE}`] : []),
       ...members.notes,
     ],
   };
@@ -135,6 +141,47 @@ export function idTypeOf(ids: readonly Seen[]): IdType {
   return kind === "objectId" || kind === "uuid" ? kind : "mixed";
 }
 
+const NO_INDEX = `not served, since a table has ${MAX_INDEXES} indexes at most, and dates, links and what is unique need them`;
+const LEFT_UNIQUE = "of its unique indexes on several fields are left to the database alone";
+
+type Links = ReadonlyMap<FieldProfile, Link | "several" | undefined>;
+
+/**
+ * Leaves out the rarest of the fields that need an index, where they need more than a table may have.
+ * @returns also how many indexes are left for what is unique together
+ */
+function withinIndexes(
+  profile: CollectionProfile,
+  fields: readonly FieldProfile[],
+  links: Links,
+): { kept: readonly FieldProfile[]; out: readonly FieldProfile[]; room: number } {
+  // Its two times have one each.
+  let room = MAX_INDEXES - 2;
+  const out = new Set<FieldProfile>();
+  for (const field of fields.toSorted((a, b) => filled(b) - filled(a))) {
+    const needed = indexesFor(profile, field, links.get(field));
+    if (needed > room) out.add(field);
+    else room -= needed;
+  }
+  return {
+    kept: fields.filter((field) => !out.has(field)),
+    out: fields.filter((field) => out.has(field)),
+    room,
+  };
+}
+
+/** As `indexesOf` the table that is drafted here has them. */
+function indexesFor(
+  profile: CollectionProfile,
+  field: FieldProfile,
+  link: Link | "several" | undefined,
+): number {
+  const isOne = isUnique(profile, field);
+  if (isLink(link)) return isOne && !link.isList ? 1 : 2;
+  const { type } = guessColumn(field, profile.complete);
+  return type === "datetime" || (isOne && canBeUnique(type)) ? 1 : 0;
+}
+
 interface Members {
   readonly columns: readonly ColumnDraft[];
   readonly relations: readonly RelationDraft[];
@@ -145,9 +192,8 @@ function draftMembers(
   profile: CollectionProfile,
   fields: readonly FieldProfile[],
   names: ReadonlyMap<string, string>,
-  answers: readonly LinkAnswer[],
+  links: Links,
 ): Members {
-  const links = new Map(fields.map((field) => [field, linkOf(profile.name, field, answers)]));
   const taken = generatedNames();
   const columns: ColumnDraft[] = [];
   const relations: RelationDraft[] = [];

@@ -316,6 +316,33 @@ describe("tables", () => {
     ]);
   });
 
+  it("leaves out the rarest of the fields that need an index where these are more than a table may have", () => {
+    const dates = Array.from({ length: 60 }, (_, at) => field(`d${at}`, [seen("date", { count: 1 + at })]));
+    const owners = [field("ownerId", [OBJECT_ID]), field("title", [seen("string", { count: 1 })])];
+    const wide = collection("wide", { fields: [...dates, ...owners] });
+    const answer = { collection: "wide", field: "ownerId", target: "owners", asked: 9, found: 9 };
+    const { tables, notes } = infer([wide, collection("owners")], [answer]);
+    const [{ columns = [], relations = [] } = {}] = tables;
+    // Of 56 two are those of the times, and two those of the link.
+    const kept = dates.slice(-52).map(({ name }) => name);
+    expect([columns, relations]).toMatchObject([
+      [...kept, "title"].map((name) => ({ name })),
+      [{ name: "owner" }],
+    ]);
+    expect(notes).toContain(
+      "  d0, d1, d2, d3, d4, d5, d6, d7: not served, since a table has 56 indexes at most, and dates, links and what is unique need them",
+    );
+  });
+
+  it("leaves to the database what is unique together where a table has no index for it", () => {
+    const fields = Array.from({ length: 12 }, (_, at) => field(`f${at}`, [TEXT]));
+    const names = fields.map(({ name }) => name);
+    const uniques = names.flatMap((one, at) => names.slice(at + 1).map((other) => [one, other]));
+    const { tables, notes } = infer([collection("pairs", { fields, uniques })]);
+    expect(tables[0]?.uniques).toEqual(uniques.slice(0, 54));
+    expect(notes).toContain("  12 of its unique indexes on several fields are left to the database alone");
+  });
+
   it("leaves collections of the service's own alone", () => {
     expect(infer([collection("_sessions"), collection("svc_user"), collection("system.js")]).tables).toEqual(
       [],
