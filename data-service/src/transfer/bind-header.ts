@@ -13,8 +13,8 @@ import { MOST_MESSAGES } from "./rows.js";
 interface Writable {
   readonly table: Table;
   readonly catalog: Catalog;
-  /** What is wrong with a member's name; undefined when the caller may write it. */
-  readonly problemOf: (name: string) => string | undefined;
+  /** What is wrong with a member's name, and how it is spelled; undefined when the caller may write it. */
+  readonly problemOf: (name: string, given?: string) => string | undefined;
 }
 
 /** Looks up header cells among what the caller may write. */
@@ -63,12 +63,12 @@ function separatorIn([header = "", ...others]: readonly string[]): string | unde
   return `cells are separated by commas, not by ${given}`;
 }
 
-/** Worded as for a header that means nothing, whatever it would mean with other rights. */
+/** Of what the caller does not know, worded as for a header that means nothing, whatever it would mean with other rights. */
 function cellProblem(header: string, member: string, writable: Writable): string | undefined {
   if (header.startsWith(`${COUNTS}(`)) return "is counted from other records; leave this column out";
   const inside = insideProblem(header, writable);
   if (inside !== undefined) return inside;
-  return writable.problemOf(member) === undefined ? undefined : writable.problemOf(header);
+  return writable.problemOf(member, header);
 }
 
 /**

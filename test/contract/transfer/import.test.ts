@@ -619,6 +619,8 @@ describe("a role", () => {
     await allow({ fields: "name" });
     const messages = async (header: string) => (await ann.csv(items, `${header}\na,1\n`)).body.message;
     expect(await messages("name,count")).toEqual(["line 1: count: you may not write it"]);
+    expect(await messages("name,owner")).toEqual(["line 1: owner: you may not write it"]);
+    expect(await messages("name,owner.id")).toEqual(["line 1: owner.id: you may not write it"]);
     expect(await messages("name,cost")).toEqual(["line 1: cost: unknown field"]);
     expect(await messages("name,owner.name")).toEqual(["line 1: owner.name: unknown field"]);
     expect(await messages("name,nonsense")).toEqual(["line 1: nonsense: unknown field"]);

@@ -299,15 +299,15 @@ export function importProblems(
   rights: Rights,
   catalog: Catalog,
   table: Table,
-): (name: string) => string | undefined {
+): (name: string, given?: string) => string | undefined {
   const readView = rights.view(catalog);
   const grants = rights.write(catalog, table, "create");
   const views = grants.map((grant) => wayOf({ table, rights }, readView, grants, grant).view);
-  return (name) => {
+  return (name, given = name) => {
     const member = memberNamed(table, name);
     if (member !== undefined && (isGenerated(member) || views.some(({ mayWrite }) => mayWrite(member))))
       return undefined;
     const [view] = views;
-    return view && notWritable(name, table, view);
+    return view && notWritable(name, table, view, given);
   };
 }

@@ -167,13 +167,16 @@ function noObject(body: Json): string {
   return `must be a JSON object, not ${kindOf(body)}`;
 }
 
-/** What is said of a member that the body may not set. */
-export function notWritable(name: string, table: Table, view: WriteView): string {
+/**
+ * What is said of a member that the body may not set.
+ * @param given how it is spelled, where that is not its name
+ */
+export function notWritable(name: string, table: Table, view: WriteView, given = name): string {
   const member = memberNamed(table, name);
   // Whoever may write it in another body knows of it, read or not.
   if (member !== undefined && view.mayByAnother?.(member) === true) return NOT_TOGETHER;
   if (member !== undefined && view.mayRead?.(member) === true) return NOT_WRITABLE;
-  return UNKNOWN + (view.guess ?? makeGuess(table, view.mayWrite))(name);
+  return UNKNOWN + (view.guess ?? makeGuess(table, view.mayWrite))(given);
 }
 
 /** The one text for members that do not exist and those the caller may neither read nor write; a guess may follow. */
