@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Collection, Decimal128, type Document, MongoClient, ObjectId } from "mongodb";
+import { type Collection, Decimal128, type Document, Long, MongoClient, ObjectId } from "mongodb";
 import { checksOf, pointerTo } from "../contract/metadata/schema-check.js";
 import type { Row } from "../contract/records/make.js";
 import {
@@ -980,6 +980,31 @@ describe("infer", () => {
     expect(start).toContain("SCHEMA_FILE can't be applied to the tables that are there. Change the file.\n");
     expect(start).toContain("wide: indexes: the table needs 57 indexes (for dates and times, links,");
     await other.close();
+  });
+
+  it("takes what has no JSON for no value", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const at = new Date("2024-01-01");
+    const docs = Array.from({ length: 10 }, () => ({ at, d: 1.5, dec: new Decimal128("1.5"), whole: at }));
+    const when = other.db().collection("when");
+    await when.insertMany([
+      ...docs,
+      { at, d: Number.NaN, dec: new Decimal128("NaN"), whole: at },
+      { at, d: Number.NEGATIVE_INFINITY, dec: new Decimal128("Infinity"), whole: at },
+    ]);
+    const beyond = { $toDate: Long.fromString("8640000000000001") };
+    await when.updateOne({ d: Number.NaN }, [{ $set: { at: beyond } }]);
+    const file = join(directory, "when.json");
+    await schema(["infer", file, "--database", url]);
+    await other.db().dropDatabase();
+    await other.close();
+    expect(JSON.parse(await readFile(file, "utf8")).tables[0].columns).toEqual([
+      { name: "at", type: "datetime" },
+      { name: "d", type: "float" },
+      { name: "dec", type: "decimal" },
+      { name: "whole", type: "datetime", required: true },
+    ]);
   });
 
   it("copes with a collection that is used as a map, and serves the most frequent of its fields", async () => {

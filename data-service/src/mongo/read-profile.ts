@@ -138,6 +138,31 @@ const isFraction = {
   ],
 };
 
+/** The first and the last moment that JavaScript, and so JSON, can tell, in milliseconds. */
+const CALENDAR_END = 8.64e15;
+/** Answered as null, as a null is. An id stays one, of whatever kind. */
+const hasNoJson = {
+  $and: [
+    { $ne: ["$name", "_id"] },
+    {
+      $or: [
+        { $in: ["$value", [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]] },
+        {
+          $and: [
+            { $eq: [{ $type: "$value" }, "date"] },
+            {
+              $or: [
+                { $gt: ["$value", new Date(CALENDAR_END)] },
+                { $lt: ["$value", new Date(-CALENDAR_END)] },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
 /** The database evaluates both sides of a condition, so each needs a value of its kind. */
 function stringOf(value: string): Document {
   return { $cond: [{ $eq: [{ $type: value }, "string"] }, value, ""] };
@@ -161,7 +186,7 @@ const COUNT_BY_TYPE: Document[] = [
   },
   { $unwind: { path: "$value", includeArrayIndex: "isMember" } },
   { $unwind: "$value" },
-  { $set: { type: { $type: "$value" } } },
+  { $set: { type: { $cond: [hasNoJson, "null", { $type: "$value" }] } } },
   {
     $group: {
       _id: { name: "$name", type: "$type", isMember: { $eq: ["$isMember", 1] } },
