@@ -564,6 +564,24 @@ describe("a database of ten collections as other programs leave them", () => {
       expect(body.meta.aggregate).toEqual({ many: none, exact: none, few: none });
     });
 
+    it("finds a time beyond the calendar and an infinity, null as they are shown, by ranges open at their end", async () => {
+      await documents().deleteMany({});
+      const { insertedId: _id } = await documents().insertOne({ few: Number.POSITIVE_INFINITY });
+      const at = { $toDate: Long.fromString("8640000000000001") };
+      await documents().updateOne({ _id }, [{ $set: { at } }]);
+      const columns = [
+        { name: "few", type: "float" },
+        { name: "at", type: "datetime" },
+      ];
+      expect((await byHand({ columns })).status).toBe(201);
+      const found = (filter: object) => data("/by_hand", { fields: "few,at", filter });
+      const [now, later] = ["2024-01-05T00:00:00Z", "9999-12-31T00:00:00Z"];
+      for (const filter of [{ few: { _gt: 5 } }, { at: { _gt: now } }, { at: { _is_null: false } }])
+        expect(await found(filter)).toEqual([{ few: null, at: null }]);
+      for (const filter of [{ few: { _between: [5, 1e300] } }, { at: { _between: [now, later] } }])
+        expect(await found(filter)).toEqual([]);
+    });
+
     it("counts a list that names a record twice, or null beside it, once", async () => {
       const other = new ObjectId((await admin.post("/owners", {})).body.data[0].id);
       await documents().deleteMany({});
