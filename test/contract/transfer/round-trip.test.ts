@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Api, asAdmin, type Query } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable } from "../records/make.js";
-import { tableNamed } from "../tables/change.js";
+import { patchConfirmed, tableNamed } from "../tables/change.js";
 import { type Files, filesOf } from "./files.js";
 
 let stack: Stack;
@@ -200,6 +200,32 @@ it.each(["csv", "ndjson"] as const)("%s: columns that are read-only by now", asy
   await copy(format, table);
   await expectCopied(table, {});
   expect((await admin.post(`/copied_${table}`, { serial: "S2" })).status).toBe(400);
+});
+
+it("records older than a rule, into a copy that gets the rule afterwards", async () => {
+  const name = "coded";
+  const columns = [
+    { name: "name", type: "string" },
+    { name: "code", type: "string" },
+  ];
+  await twice([{ name, columns }]);
+  await make(admin, name, { code: "toolong" });
+  const strict = async (table: string) => {
+    const { id, columns: before } = await tableNamed(admin, table);
+    const rules = [{ required: true }, { rules: { maxLength: 3 } }];
+    const after = before.map((each: object, at: number) => ({ ...each, ...rules[at] }));
+    await patchConfirmed(admin, id, { columns: after });
+  };
+  await strict(name);
+  await copy("csv", name);
+  await strict(`copied_${name}`);
+  await expectCopied(name, {});
+  const file = await root.fetch(`/${name}`, { format: "csv" });
+  const again = await root.csv(`copied_${name}`, file.text);
+  expect(again.body.message).toEqual([
+    "line 2: code: must have at most 3 characters",
+    "line 2: name: is required",
+  ]);
 });
 
 describe.each(["csv", "ndjson"] as const)("%s: two tables", (format) => {
