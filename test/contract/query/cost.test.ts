@@ -263,3 +263,25 @@ describe("a filter through many relations", () => {
     60_000,
   );
 });
+
+describe("searches in the other case in one long text", () => {
+  const LENGTH = 900_000;
+  const numbers = Array.from({ length: 8 }, (_, at) => at + 1);
+
+  beforeAll(async () => {
+    await makeTable(admin, { name: "papers", idType: "int", columns: [{ name: "text", type: "text" }] });
+  });
+
+  it.each([["_ends_with", "x", numbers.map((at) => `X${"X".repeat(at)}`), 1]])(
+    "with %s take no time that grows with the square of its length",
+    async (operator, part, searched, found) => {
+      const [{ id }] = await created(admin, "papers", [{ text: part.repeat(LENGTH / part.length) }]);
+      const filter = { id, _and: searched.map((text) => ({ text: { [operator]: text } })) };
+      const started = performance.now();
+      const { status, body } = await admin.get("/papers", { fields: "id", filter });
+      expect([status, body.data?.length]).toEqual([200, found]);
+      expect(performance.now() - started).toBeLessThan(MOST_STALL_MS);
+    },
+    60_000,
+  );
+});

@@ -288,6 +288,7 @@ describe("_contains, _starts_with and _ends_with", () => {
     ["_starts_with", "\\d", ["\\d+ [x]"]],
     ["_ends_with", "LAIT", ["CAFÉ au lait"]],
     ["_ends_with", "line", []],
+    ["_ends_with", "E\nBREAK", ["line\nbreak"]],
     ["_ends_with", "xB", ["axb"]],
     ["_ends_with", "[X]", ["\\d+ [x]"]],
   ])("%s %j: literal text in any case", async (operator, needle, found) => {

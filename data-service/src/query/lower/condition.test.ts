@@ -49,8 +49,8 @@ describe("a test has a form for true and a form for false, and null satisfies ne
     ],
     [
       { title: { _ends_with: "\0😀" } },
-      { title: { $regex: new BSONRegExp("\\x{0}\\x{1f600}\\z", "i") } },
-      { title: { $not: { $regex: new BSONRegExp("\\x{0}\\x{1f600}\\z", "i") }, $ne: null } },
+      { title: { $regex: new BSONRegExp("\\A.*\\z(?<=\\x{0}\\x{1f600})", "is") } },
+      { title: { $not: { $regex: new BSONRegExp("\\A.*\\z(?<=\\x{0}\\x{1f600})", "is") }, $ne: null } },
     ],
     [
       { pages: 5, title: "a" },
