@@ -186,8 +186,12 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
  */
 function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string): BSONRegExp {
   // A pattern is a C string, so it must not contain a NUL; escaped, it may.
-  const literal = text.replace(/[^\p{L}\p{N}]/gu, (each) => `\\x{${each.codePointAt(0)?.toString(16)}}`);
-  if (op === "contains") return new BSONRegExp(literal, "i");
+  const letters = Array.from(text, (each) =>
+    /[\p{L}\p{N}]/u.test(each) ? each : `\\x{${each.codePointAt(0)?.toString(16)}}`,
+  );
+  const literal = letters.join("");
+  // The second branch never matches. Without it, the last letter would be looked for, to the end, from every first one.
+  if (op === "contains") return new BSONRegExp(`${literal}|${letters[0] ?? ""}(?!)`, "i");
   if (op === "startsWith") return new BSONRegExp(`\\A${literal}`, "i");
   // To the end in one step and back from there: with `\z` behind it, the literal would be tried at every letter.
   return new BSONRegExp(`\\A.*\\z(?<=${literal})`, "is");
