@@ -1,5 +1,9 @@
 // What is remembered of the lists that were asked for, and when they are explained.
 import { describe, expect, it } from "@jest/globals";
+import { buildCatalog } from "../../catalog/build-catalog.js";
+import type { Table } from "../../catalog/catalog.js";
+import type { TableDefinition } from "../../catalog/definition.js";
+import { bareColumn, bareRelation, bareTable } from "../../catalog/definition-fixture.js";
 import { NOTHING_READ } from "../../mongo/execution-report.js";
 import { authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
@@ -122,6 +126,39 @@ describe("what lists have read", () => {
     seen.note(answered({ fields: "id" }, 1, changed));
     await finish();
     expect(state.explained).toBe(2);
+  });
+
+  describe("is known of a table and its members, not of their names", () => {
+    const column = bareColumn("pages", { type: "int" });
+    const author = bareRelation("author", "books", { inverse: "works" });
+    const fields = { pages: "pages", other: "pages", author: "authorId" };
+    const made = { columns: [column], relations: [author], storage: { collection: "books", fields } };
+    /** The table as it is after a change, beside another one that has no records yet. */
+    const after = (name: string, own: Partial<TableDefinition>): Table => {
+      const definition = bareTable("books", { ...made, name, ...own });
+      const found = buildCatalog(1, [definition], []).tables.get(name);
+      if (found === undefined) throw new Error(name);
+      return found;
+    };
+    const asked = { filter: { pages: 1 }, sort: "-author.pages,_count(works)" };
+    const known = async (of: Table): Promise<string[]> => {
+      const { seen, finish } = setUp();
+      seen.note(answered(asked, 1, after("books", {})));
+      await finish();
+      return (await seen.of(of)).map(({ shape }) => shape.table);
+    };
+
+    it.each<[what: string, then: Table, expected: string[]]>([
+      ["a description that is new", after("books", { description: "All of them" }), ["books"]],
+      ["another name", after("novels", { relations: [{ ...author, table: "novels" }] }), ["novels"]],
+      ["another table of its name", after("books", { id: "other" }), []],
+      ["another column of that name", after("books", { columns: [{ ...column, id: "other" }] }), []],
+      ["another type", after("books", { columns: [{ ...column, type: "string" }] }), []],
+      ["an encrypted column", after("books", { columns: [{ ...column, encrypted: true }] }), []],
+      ["another relation", after("books", { relations: [{ ...author, type: "many-to-many" }] }), []],
+    ])("%s", async (_what, then, expected) => {
+      expect(await known(then)).toEqual(expected);
+    });
   });
 
   it("is not known when it can't be explained, and nobody else suffers", async () => {

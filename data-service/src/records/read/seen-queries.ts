@@ -157,7 +157,7 @@ export class SeenQueries {
     const due = job.samples.filter((sample) => isDue(sample, milliseconds, now));
     if (due.length === 0 || this.#waiting >= MOST_WAITING) return;
     for (const { entry, table } of due) {
-      if (!hasIndexesOf(entry.table, table)) entry.facts = undefined;
+      if (!isReadAlike(entry.shape, entry.table, table)) entry.facts = undefined;
       entry.table = table;
       entry.explainedAt = now;
     }
@@ -183,8 +183,8 @@ export class SeenQueries {
   async of(table: Table): Promise<SeenShape[]> {
     await within(SETTLE_MS, this.#work);
     return [...this.#entries.values()].flatMap(({ shape, seen, facts, table: then }) =>
-      shape.table === table.name && facts !== undefined && hasIndexesOf(then, table)
-        ? [{ shape, seen, ...facts }]
+      facts !== undefined && isReadAlike(shape, then, table)
+        ? [{ shape: { ...shape, table: table.name }, seen, ...facts }]
         : [],
     );
   }
@@ -221,9 +221,23 @@ class OpenList {
   }
 }
 
-/** What was read with other indexes will not be read again. */
-function hasIndexesOf(then: Table | undefined, now: Table): boolean {
-  return then !== undefined && isDeepStrictEqual(indexesOf(then), indexesOf(now));
+/** What was read with other indexes, or from another table or member of that name, will not be read again. */
+function isReadAlike(shape: QueryShape, then: Table | undefined, now: Table): boolean {
+  return (
+    then?.id === now.id &&
+    isDeepStrictEqual(indexesOf(then), indexesOf(now)) &&
+    membersOf(shape).every((name) => isDeepStrictEqual(memberNamed(then, name), memberNamed(now, name)))
+  );
+}
+
+/** The names of the table's own members in a shape; `author` of the sort by `-author.name`, `tags` of `_count(tags)`. */
+function membersOf({ filter, sort }: QueryShape): string[] {
+  const sorted = sort.map((key) => key.replace(/^-?(_\w+\()?/, "").replace(/\W.*$/, ""));
+  return [...filter.map(({ field }) => field), ...sorted];
+}
+
+function memberNamed({ columns, relations }: Table, name: string): unknown {
+  return columns.get(name) ?? relations.get(name)?.link;
 }
 
 interface KeyedShape {
@@ -233,7 +247,8 @@ interface KeyedShape {
 
 function keyedShape(read: TableRead): KeyedShape {
   const shape = shapeOf(read);
-  return { key: JSON.stringify(shape), shape };
+  // A table keeps its id when it is renamed.
+  return { key: JSON.stringify([read.table.id, shape.filter, shape.sort]), shape };
 }
 
 function ownRead({ table, rule, filter, sort }: AuthorizedNode): TableRead {
