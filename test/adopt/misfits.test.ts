@@ -266,6 +266,24 @@ describe("a list where a single value belongs", () => {
     },
   );
 
+  it.each(["_contains", "_starts_with", "_ends_with", "_lt"])(
+    "is found as little as a value of another type by %s, and by the opposite",
+    async (operator) => {
+      await leave("values", [
+        { _id: 1, text: "x" },
+        { _id: 2, text: "b" },
+        { _id: 3, text: 7 },
+        { _id: 4, text: time(1) },
+        { _id: 5, text: { x: "b" } },
+        { _id: 6, text: ["x"] },
+        { _id: 7 },
+      ]);
+      const filter = { text: { [operator]: operator === "_lt" ? "c" : "b" } };
+      expect(await idsOf("/values", { filter })).toEqual([2]);
+      expect(await idsOf("/values", { filter: { _not: filter } })).toEqual([1]);
+    },
+  );
+
   it("is not changed or deleted by what asks for one of its members", async () => {
     const filter = { number: { _in: [4, 5, 9] } };
     expect((await admin.patch("/values", { text: "new" }, { filter })).body.meta.changed).toBe(1);

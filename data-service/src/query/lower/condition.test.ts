@@ -292,6 +292,16 @@ describe("in an adopted table, a list where one value or link belongs satisfies 
       { $and: [{ name: { $nin: ["Tom", null] } }, { name: noList }] },
     ],
     [
+      { name: { _starts_with: "T" } },
+      { $and: [{ name: { $regex: new BSONRegExp("\\AT", "i") } }, { name: noList }] },
+      {
+        $and: [
+          { name: { $not: { $regex: new BSONRegExp("\\AT", "i") }, $type: "string" } },
+          { name: noList },
+        ],
+      },
+    ],
+    [
       { home: 5 },
       { $and: [{ homeId: { $eq: 5 } }, { homeId: noList }] },
       { $and: [{ homeId: { $nin: [5, null] } }, { homeId: noList }] },

@@ -175,7 +175,12 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
       return wanted ? { $eq: null } : { $ne: null };
     default: {
       const pattern = literalPattern(test.op, test.text);
-      return wanted ? { $regex: pattern } : { $not: { $regex: pattern }, $ne: null };
+      if (wanted) return { $regex: pattern };
+      // Of what is no text, it is not known whether a text is in it.
+      return {
+        $not: { $regex: pattern },
+        ...(column.isAdopted === true ? { $type: "string" } : { $ne: null }),
+      };
     }
   }
 }
