@@ -221,6 +221,31 @@ describe("the difference of two definitions", () => {
   });
 });
 
+describe("what an undo brings back", () => {
+  const named = (names: string) =>
+    Array.from(names, (name) => ({ ...plainColumn("string"), id: name, name }));
+  const linked = (names: string) =>
+    Array.from(names, (name) => ({ id: name, name, type: "many-to-one", table: "t", inverse: null }));
+  const parts = (columns: string, relations: string) =>
+    definition({ name: "t", columns: named(columns), relations: linked(relations) });
+
+  it.each([
+    ["abcd", "bd", "bd", "abcd"],
+    ["abcd", "ab", "abe", "abcde"],
+    ["abcd", "acd", "dca", "dcab"],
+    ["abc", "c", "c", "abc"],
+    ["abc", "c", "d", "abd"],
+    ["abc", "", "", "abc"],
+    ["abc", "xac", "xac", "xabc"],
+  ])("stands behind what it stood behind: %s, changed into %s, now %s", (before, after, now, expected) => {
+    for (const of of [(names: string) => parts(names, ""), (names: string) => parts("", names)]) {
+      const back = revertChange(of(now), { before: of(before), after: of(after) }, () => false);
+      const [own, all] = [before, [...back.columns, ...back.relations].map(({ id }) => id).join("")];
+      expect([own, all]).toEqual([own, expected]);
+    }
+  });
+});
+
 describe("the epoch of a journal", () => {
   it("is another one for a new column if documents may have its field already", () => {
     const parts = {

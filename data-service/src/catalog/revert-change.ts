@@ -149,7 +149,20 @@ function revertMembers<Kind extends Member>(
     return back ?? current;
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
-  return { members: [...kept, ...removed], returning: [...returning, ...removed.map(({ id }) => id)] };
+  return {
+    members: removed.reduce((members, each) => putBack(members, each, before), kept),
+    returning: [...returning, ...removed.map(({ id }) => id)],
+  };
+}
+
+/** A member behind those that were before it, wherever they are by now. */
+function putBack<Kind extends Member>(
+  members: readonly Kind[],
+  member: Kind,
+  before: readonly Kind[],
+): Kind[] {
+  const earlier = new Set(before.slice(0, before.indexOf(member)).map(({ id }) => id));
+  return members.toSpliced(members.findLastIndex(({ id }) => earlier.has(id)) + 1, 0, member);
 }
 
 function find<Kind extends Member>(list: readonly Kind[], id: string): Kind | undefined {

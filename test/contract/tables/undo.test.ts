@@ -642,7 +642,7 @@ describe("undo", () => {
     });
     const other = { columns: [{ id: columns[0].id, type: "float" }] };
     expect((await admin.patch(`/svc_table/${made.id}`, other)).status).toBe(200);
-    expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["b", "a"]);
+    expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["a", "b"]);
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
     expect((await undo(made.id)).status).toBe(409);
     // What the passed one took away is swept up all the same.
@@ -741,10 +741,10 @@ describe("undo", () => {
     ];
     expect((await admin.patch(`/svc_table/${made.id}`, { columns: added })).status).toBe(200);
     const names = (row: Row): string[] => row.columns.map(({ name }: Row) => name);
-    expect(names(await undone(made.id))).toEqual(["renamed", "d", "b"]);
+    expect(names(await undone(made.id))).toEqual(["b", "renamed", "d"]);
     const twice = await undone(made.id);
-    expect(names(twice)).toEqual(["renamed", "d", "b", "a"]);
-    expect(twice.columns[3]).toEqual(a);
+    expect(names(twice)).toEqual(["a", "b", "renamed", "d"]);
+    expect(twice.columns[0]).toEqual(a);
     const { body } = await admin.get(`/${made.name}`, { fields: "a,b,renamed,d" });
     expect(body.data).toEqual([{ a: "x", b: 1, renamed: "z", d: null }]);
     expect((await undo(made.id)).status).toBe(409);
@@ -793,9 +793,9 @@ describe("undo", () => {
     const back = await undone(made.id);
     expect(back.uniques).toEqual([["a", "createdAt"]]);
     expect(back.columns.map(({ name, type }: Row) => [name, type])).toEqual([
+      ["a", "string"],
       ["a_3", "int"],
       ["a_2", "int"],
-      ["a", "string"],
     ]);
     const { data } = (await admin.get(`/${made.name}`, { fields: "a,a_3", sort: "id" })).body;
     expect(data).toEqual([
@@ -814,7 +814,7 @@ describe("undo", () => {
     ];
     await patchConfirmed(admin, made.id, { columns });
     const back = await undone(made.id);
-    expect(back.columns.map(({ name }: Row) => name)).toEqual(["a", "a_2", "b"]);
+    expect(back.columns.map(({ name }: Row) => name)).toEqual(["a", "b", "a_2"]);
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
@@ -831,7 +831,7 @@ describe("undo", () => {
       "CONFLICT",
       [
         `columns.a.name: "${made.name}" has a "a" already`,
-        `relations.link.inverse: "${others.name}" has a "links" already`,
+        `relations.other.inverse: "${others.name}" has a "links" already`,
       ],
     ]);
   });
@@ -845,8 +845,8 @@ describe("undo", () => {
     await patchConfirmed(admin, made.id, { relations: [{ ...link, type: "many-to-many" }] });
     const back = await undone(made.id);
     expect(back.relations.map(({ name, type, inverse }: Row) => [name, type, inverse])).toEqual([
-      ["link_2", "many-to-many", "links_3"],
       ["link", "many-to-one", "links"],
+      ["link_2", "many-to-many", "links_3"],
     ]);
     const read = await admin.get(`/${others.name}`, { fields: "links.a,links_3.a" });
     expect(read.body.data).toEqual([{ links: [expect.objectContaining({ a: "x" })], links_3: [] }]);
