@@ -52,7 +52,9 @@ export function limitRequests(oauth2: object, transport: Transport): void {
 
 function addressOf(library: unknown, { host, port, path }: RequestOptions): string {
   const scheme = library === https ? "https" : "http";
-  return `${scheme}://${host}${port ? `:${port}` : ""}${path}`;
+  // The library has taken the brackets off an IPv6 address.
+  const name = host?.includes(":") ? `[${host}]` : host;
+  return `${scheme}://${name}${port ? `:${port}` : ""}${path}`;
 }
 
 async function ask(
