@@ -31,9 +31,9 @@ const server = createServer(async (request, response) => {
 });
 
 /**
- * The whole proxy: method, headers and body go on as they are, and so does the answer. Redirects are the browser's to
- * follow, and Set-Cookie is the point of it. When either side breaks off, so does the other: a stream of events whose
- * page was closed must not stay open.
+ * The whole proxy: method, headers and body go on as they are, and so does the answer, but for what is said of a
+ * connection alone. Redirects are the browser's to follow, and Set-Cookie is the point of it. When either side breaks off,
+ * so does the other: a stream of events whose page was closed must not stay open.
  * @param {Request & { originalUrl?: string }} request Express takes the prefix off `url`, and keeps it in `originalUrl`
  * @param {Response} response
  */
@@ -47,6 +47,9 @@ function proxy(request, response) {
     headers: { ...headers, ...forwardedFor(request), host: new URL(API_URL).host },
   });
   upstream.on("response", (answer) => {
+    // Said of the connection to the API; the browser's is another one.
+    for (const name of ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"])
+      delete answer.headers[name];
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     // `pipe` would leave the browser waiting for the rest of an answer that was cut.
     pipeline(answer, response, () => {});

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { makeTable } from "../contract/records/make.js";
+import { sendRaw } from "../gateway/support/raw-http.js";
 import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
 import { asAdmin } from "../support/api.js";
 import { openEvents } from "../support/event-source.js";
@@ -130,6 +131,19 @@ describe("before an API that fails", () => {
     const answer = await fetch(`${app.url}/portal/large`);
     expect(answer.status).toBe(200);
     await expect(answer.text()).rejects.toThrow();
+  });
+
+  it("what the API says of its connection is not said of the browser's", async () => {
+    api.on("GET /api/chunks", (_arrived, response) => {
+      response.setHeader("Upgrade", "h2c").write("1");
+      response.end("2");
+    });
+    const { headers } = await fetch(`${app.url}/portal/chunks`);
+    expect([headers.get("keep-alive"), headers.get("upgrade")]).toEqual(["timeout=5", null]);
+    const old = await sendRaw(app.url, "GET /portal/chunks HTTP/1.0\r\n\r\n");
+    expect(old).toMatch(/\r\nConnection: close\r\n/i);
+    expect(old).not.toMatch(/keep-alive|chunked/i);
+    expect(old.endsWith("\r\n\r\n12")).toBe(true);
   });
 
   it("an upload that breaks off reaches the API as one", async () => {

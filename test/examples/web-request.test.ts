@@ -129,4 +129,14 @@ describe("what a browser says of its connection to the app", () => {
     };
     expect(await headersFor({ [name]: value })).toEqual(await headersFor({}));
   });
+
+  it("and what the API says of its own stays with the app", async () => {
+    upstream.on("GET /api/chunks", (_arrived, response) => {
+      response.setHeader("Upgrade", "h2c").write("1");
+      response.end("2");
+    });
+    const { headers } = await ask("/chunks", {}, handler);
+    for (const name of ["connection", "keep-alive", "transfer-encoding", "upgrade"])
+      expect([name, headers.get(name)]).toEqual([name, null]);
+  });
 });
