@@ -1,18 +1,11 @@
 // Everything outside the API: the built-in start page, or the single-page app of STATIC_DIR.
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response, Router } from "express";
 import { APP_PAGE_HEADERS } from "../http/security-headers.js";
+import { hasHashedName } from "./hashed-name.js";
 
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
-
-/**
- * A build tool's content hash in the name of code or a font (`main-B4x9f_2a.js`), or a long one in the name of any file: such
- * a file never changes. `icon-512x512.png`, `photo-IMG_2024.jpg` and `terms-2024-05-01.pdf` have none. A hash that is not
- * recognised only costs a revalidation.
- */
-const HASHED_NAME =
-  /[.-](?:(?=\w*\d)(?=\w*[A-Z])\w{8}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,})\.(?:(?:[cm]?js|css)(?:\.map)?|wasm|woff2?|ttf|otf)$|[.-](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\.\w+$/;
 
 /** Paths that are never a page of the app, whatever the app's router thinks. */
 const RESERVED = /^\/(api|assets|\.well-known)(\/|$)/;
@@ -33,14 +26,13 @@ const appPolicy: RequestHandler = (request, response, next) => {
   next();
 };
 
-function files(directory: string): RequestHandler {
-  return express.static(directory, { redirect: false, setHeaders: setCaching });
-}
-
 /** Everything is revalidated by ETag, except what carries its version in its name. */
-function setCaching(response: Response, path: string): void {
-  const isVersioned = HASHED_NAME.test(path);
-  response.set("Cache-Control", isVersioned ? "public, max-age=31536000, immutable" : "no-cache");
+function files(directory: string): RequestHandler {
+  const setHeaders = (response: Response, path: string): void => {
+    const isVersioned = hasHashedName(relative(directory, path));
+    response.set("Cache-Control", isVersioned ? "public, max-age=31536000, immutable" : "no-cache");
+  };
+  return express.static(directory, { redirect: false, setHeaders });
 }
 
 /** An address inside the app that is opened directly gets the app itself. */
