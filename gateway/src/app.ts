@@ -34,7 +34,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   const app = express();
   app.set("case sensitive routing", true);
   app.set("query parser", false);
-  // Answers of our own are never stored; files carry the tags of express.static.
+  // Answers of our own are never stored; pages and files carry tags of their own.
   app.set("etag", false);
   app.set("trust proxy", config.trustProxy);
   app.disable("x-powered-by");

@@ -1,7 +1,7 @@
 // The gateway as its operator sees it: health, logs, a clean stop, clear refusals to start, pages.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -367,6 +367,68 @@ describe("a single-page app in STATIC_DIR", () => {
     for (const name of ["etag", "last-modified", "accept-ranges"])
       expect([name, response.headers.get(name)]).toEqual([name, null]);
   });
+});
+
+describe("a deployed page", () => {
+  const BUILDS = ["<script src=/assets/a-Bx8Kq2Zw.js>", "<script src=/assets/a-DiwrgTda.js>"] as const;
+  const PAGES = ["index.html", "about/index.html", "imprint.html"];
+  const ADDRESSES = ["/", "/index.html", "/orders/7", "/about/", "/imprint.html"];
+  let directory: string;
+  let rig: Rig;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "portico-app-"));
+    await mkdir(join(directory, "about"));
+    await deploy(BUILDS[0], new Date());
+    rig = await startRig({ STATIC_DIR: directory });
+  });
+  afterAll(async () => {
+    await rig.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  async function deploy(content: string, time: Date): Promise<void> {
+    for (const page of PAGES) {
+      await writeFile(join(directory, page), content);
+      await utimes(join(directory, page), time, time);
+    }
+  }
+
+  /** As a browser asks; `fetch` would say that it takes nothing it has. */
+  async function ask(path: string, ...conditions: string[]): Promise<string> {
+    const lines = ["Host: a", "Accept: text/html", "Connection: close", ...conditions];
+    return sendRaw(rig.url, `GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+  }
+
+  /** What a browser that has this answer asks with. */
+  const conditionsOf = (answer: string): string[] =>
+    [
+      ["If-None-Match", /^ETag: (.*)\r$/im.exec(answer)?.[1]],
+      ["If-Modified-Since", /^Last-Modified: (.*)\r$/im.exec(answer)?.[1]],
+    ].flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+
+  it.each([
+    ["goes back to an older build", new Date("2001-01-01"), `${BUILDS[1]} once more`],
+    ["is built with fixed times, and as long as before", new Date("1980-01-01"), BUILDS[1]],
+  ])("that %s reaches browsers that have another, and is not sent twice", async (_what, time, next) => {
+    for (const path of ADDRESSES) {
+      await deploy(BUILDS[0], time.getFullYear() === 1980 ? time : new Date());
+      const conditions = conditionsOf(await ask(path));
+      expect([path, statuses(await ask(path, ...conditions))]).toEqual([path, [304]]);
+      await deploy(next, time);
+      expect([path, statuses(await ask(path, ...conditions))]).toEqual([path, [200]]);
+      expect(await ask(path, ...conditions)).toContain(next);
+    }
+  });
+
+  it.each(["/api/docs", "/api/docs/docs.js"])(
+    "and %s are told apart by their content alone",
+    async (path) => {
+      const answer = await ask(path);
+      expect(conditionsOf(answer)).toEqual([expect.stringMatching(/^If-None-Match: "[\w-]{43}"$/)]);
+      expect(statuses(await ask(path, ...conditionsOf(answer)))).toEqual([304]);
+      expect(statuses(await ask(path, "If-Modified-Since: Sun, 01 Jan 2040 00:00:00 GMT"))).toEqual([200]);
+    },
+  );
 });
 
 describe("the page of the API", () => {

@@ -1,10 +1,11 @@
 // {appUrl}/api/docs: the OpenAPI document as a page, with Swagger UI served from here (docs/decisions/013).
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notFound } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
-import { type RequestHandler, Router } from "express";
+import { type RequestHandler, type Response, Router } from "express";
+import { contentTag } from "./content-tag.js";
 
 const OWN_FILES = fileURLToPath(new URL("../../docs-page", import.meta.url));
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui.css"));
@@ -29,8 +30,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Nobody asks for a part of them. */
-const SENDING = { cacheControl: false, acceptRanges: false };
+/** Nobody asks for a part of them; and an older version's are other ones, too. */
+const SENDING = { cacheControl: false, acceptRanges: false, lastModified: false };
 
 /** Mount it before the proxy. */
 export function docsPage(): Router {
@@ -44,13 +45,18 @@ const page: RequestHandler = (request, response) => {
   const [path = ""] = request.originalUrl.split("?");
   // The page's addresses are relative, for apps that forward it under another prefix.
   if (path.endsWith("/")) return void response.status(308).set("Location", "../docs").end();
-  response.set({ "Content-Security-Policy": POLICY, "Cache-Control": "no-cache" });
-  response.sendFile("index.html", { root: OWN_FILES, ...SENDING });
+  response.set("Content-Security-Policy", POLICY);
+  return send(response, OWN_FILES, "index.html");
 };
 
 const file: RequestHandler = (request, response, next) => {
   const name = String(request.params.file);
   const root = FILES.get(name);
-  if (root === undefined) return notFound(request, response, next);
-  response.set("Cache-Control", "no-cache").sendFile(name, { root, ...SENDING });
+  return root === undefined ? notFound(request, response, next) : send(response, root, name);
 };
+
+async function send(response: Response, root: string, name: string): Promise<void> {
+  const tag = await contentTag(join(root, name));
+  response.set({ "Cache-Control": "no-cache", ...(tag === undefined ? {} : { ETag: tag }) });
+  response.sendFile(name, { root, ...SENDING });
+}

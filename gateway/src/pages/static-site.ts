@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response, Router } from "express";
 import { APP_PAGE_HEADERS } from "../http/security-headers.js";
+import { contentTag } from "./content-tag.js";
 import { hasHashedName } from "./hashed-name.js";
 
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
@@ -12,8 +13,8 @@ const RESERVED = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /** The handlers, in order. @param appDir STATIC_DIR; the start page when undefined */
 export function staticSite(appDir: string | undefined): readonly RequestHandler[] {
-  if (appDir === undefined) return [files(START_PAGE_DIR)];
-  return [appPolicy, wellKnown(appDir), files(appDir), historyFallback(appDir)];
+  if (appDir === undefined) return [pages(START_PAGE_DIR), files(START_PAGE_DIR)];
+  return [appPolicy, wellKnown(appDir), pages(appDir), files(appDir), historyFallback(appDir)];
 }
 
 /** RFC 8615: what others may ask of every site. It is the only public name with a dot; all others stay hidden. */
@@ -26,22 +27,47 @@ const appPolicy: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Everything is revalidated by ETag, except what carries its version in its name. */
+/** Pages of one name change with each build; they name the files of theirs. */
+function pages(directory: string): RequestHandler {
+  return async (request, response, next) => {
+    const name = pageName(request);
+    const tag = name === undefined ? undefined : await contentTag(join(directory, name));
+    if (name === undefined || tag === undefined) return next();
+    sendPage(response, directory, name, tag);
+  };
+}
+
+/** @returns undefined for what is no page, and for hidden names */
+function pageName({ method, path }: Request): string | undefined {
+  const name = decodeURIComponent(path).replace(/\/$/, "/index.html");
+  const isPage = (method === "GET" || method === "HEAD") && name.endsWith(".html") && !name.includes("/.");
+  return isPage ? name : undefined;
+}
+
+function sendPage(response: Response, root: string, name: string, tag: string): void {
+  response
+    .set({ "Cache-Control": "no-cache", ETag: tag })
+    .sendFile(name, { root, cacheControl: false, lastModified: false });
+}
+
+/**
+ * Everything is revalidated by ETag, except what carries its version in its name. Not by time: a file of an older build is
+ * another one, too.
+ */
 function files(directory: string): RequestHandler {
   const setHeaders = (response: Response, path: string): void => {
     const isVersioned = hasHashedName(relative(directory, path));
     response.set("Cache-Control", isVersioned ? "public, max-age=31536000, immutable" : "no-cache");
   };
-  return express.static(directory, { redirect: false, setHeaders });
+  return express.static(directory, { redirect: false, lastModified: false, setHeaders });
 }
 
 /** An address inside the app that is opened directly gets the app itself. */
 function historyFallback(appDir: string): RequestHandler {
-  return (request, response, next) => {
-    if (!isNavigation(request)) return next();
-    response
-      .set({ "Cache-Control": "no-cache", Vary: "Accept" })
-      .sendFile("index.html", { root: appDir, cacheControl: false });
+  return async (request, response, next) => {
+    const tag = isNavigation(request) ? await contentTag(join(appDir, "index.html")) : undefined;
+    if (tag === undefined) return next();
+    sendPage(response.vary("Accept"), appDir, "index.html", tag);
   };
 }
 
