@@ -21,7 +21,7 @@ import { logoutRoute } from "./login/logout-route.js";
 import { developmentRoutes } from "./oauth/development/routes.js";
 import { oauthRoutes } from "./oauth/routes.js";
 import { docsPage } from "./pages/docs-page.js";
-import { staticSite } from "./pages/static-site.js";
+import { isNavigation, staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 import { routeOf } from "./proxy/route-pattern.js";
 
@@ -46,7 +46,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   );
   app.use(securityHeaders(config.appUrl));
   const forPages = cors(config.allowedOrigins);
-  app.use(checkRequestLine(forPages));
+  app.use(checkRequestLine(forPages, config.staticDir === undefined ? () => false : isNavigation));
 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));

@@ -327,6 +327,44 @@ describe("a single-page app in STATIC_DIR", () => {
     expect(statuses(again)).toEqual([304]);
   });
 
+  it("opens at addresses whose names hold a slash, are empty or badly encoded; calls of the API stay refused", async () => {
+    const answers = async (path: string, Accept = "text/html", method = "GET") =>
+      sendRaw(
+        rig.url,
+        `${method} ${path} HTTP/1.1\r\nHost: a\r\nAccept: ${Accept}\r\nConnection: close\r\n\r\n`,
+      );
+    for (const path of [
+      "/search/AC%2FDC",
+      "/search//x?page=2",
+      "/caf%E9",
+      "/a%5Cb",
+      "/x/..%2fmain.1a2b3c4d.js.map",
+    ]) {
+      const answer = await answers(path);
+      expect([path, statuses(answer), answer.split("\r\n\r\n")[1]]).toEqual([
+        path,
+        [200],
+        "<title>app</title>",
+      ]);
+      expect(answer).toMatch(/^Vary: Accept\r$/im);
+      expect(answer).toMatch(/^Referrer-Policy: strict-origin-when-cross-origin\r$/im);
+      expect(statuses(await answers(path, "application/json"))).toEqual([400]);
+      expect(statuses(await answers(path, "text/html", "POST"))).toEqual([400]);
+    }
+    const elsewhere = [
+      "/api/a%2Fb",
+      "/%61pi/a%2Fb",
+      "/api%2Fa",
+      "/api//me",
+      "/assets/a%2Fb",
+      "//evil.com/x",
+      "/\\evil.com",
+    ];
+    for (const path of [...elsewhere, "/.well-known/a%2Fb", "/..%2fapi/me", "http://evil.com/x"])
+      expect([path, statuses(await answers(path))]).toEqual([path, [400]]);
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
   it("is kept for a year where a name holds a build tool's hash, and asked after each time where it does not", async () => {
     const keptAs = async (name: string) => {
       const { status, headers } = await rig.call(`/${name}`);

@@ -9,10 +9,20 @@ import { judgeRequestLine, type RequestLine, type RequestLineVerdict } from "./r
  * After it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
  * `/api/metrics/` meet the same route as `/api/metrics`. Paths of pages stay as they are.
  * @param forPages lets pages of ALLOWED_ORIGINS read why an API call was refused, and answers their preflights
+ * @param opensApp whether the app of STATIC_DIR is what a request for an address inside it gets
  */
-export function checkRequestLine(forPages: RequestHandler): RequestHandler {
+export function checkRequestLine(
+  forPages: RequestHandler,
+  opensApp: (request: Request) => boolean,
+): RequestHandler {
   return (request, response, next) => {
     const verdict = judgeRequestLine(requestLineOf(request));
+    if (verdict.kind === "refused" && verdict.about === "page" && opensApp(request)) {
+      // Nothing else sees such a path: no file is looked for by it.
+      request.url = "/";
+      response.vary("Accept");
+      return next();
+    }
     const refusal = verdict.kind === "refused" ? refusalBy(verdict) : otherOverride(request);
     if (verdict.kind === "fine" && refusal === undefined) {
       request.url = spelledOut(verdict, request.url);

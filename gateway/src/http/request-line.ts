@@ -22,8 +22,11 @@ export type RequestLineVerdict =
     }
   | {
       readonly kind: "refused";
-      /** A page may have asked for a bad target; bad framing comes from no browser. */
-      readonly about: "framing" | "target";
+      /**
+       * A page may have asked for a bad target; bad framing comes from no browser. A single-page app may have a page at an
+       * address that is none of the API's.
+       */
+      readonly about: "framing" | "target" | "page";
       readonly code: ErrorCode;
       readonly message: string;
       readonly headers?: Readonly<Record<string, string>>;
@@ -79,8 +82,18 @@ function judgeTarget(target: string): RequestLineVerdict {
     return badTarget("The path holds characters that must be percent-encoded.");
   }
   const segments = decodeSegments(path);
-  if (segments === undefined) return badTarget(BAD_PATH);
+  if (segments === undefined) return { ...badTarget(BAD_PATH), about: mayBePage(path) ? "page" : "target" };
   return { kind: "fine", segments, query };
+}
+
+/** No app has a page at these, in any spelling. */
+const NO_PAGES = new Set(["", ".", "..", "api", "assets", ".well-known"]);
+
+/** Routers in the browser write a slash inside a name as `%2F`, and an empty name as nothing. */
+function mayBePage(path: string): boolean {
+  const [first = ""] = path.slice(1).split("/");
+  const [name = ""] = (decode(first) ?? first).split(/[/\\]/);
+  return !NO_PAGES.has(name);
 }
 
 /** A trailing slash is ignored (contract, section 1). Undefined when a segment can't be trusted. */

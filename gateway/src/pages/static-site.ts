@@ -75,7 +75,7 @@ function historyFallback(appDir: string): RequestHandler {
  * A page load asks for `text/html`; curl, monitors and link checkers accept anything. So do a page's own requests for scripts
  * and images, and a missing one must stay a 404: browsers say that it is no document, and its name has a dot.
  */
-function isNavigation({ method, path, headers }: Request): boolean {
+export function isNavigation({ method, path, headers }: Request): boolean {
   const { accept = "*/*", "sec-fetch-dest": dest = "document" } = headers;
   const isRead = method === "GET" || method === "HEAD";
   const takesAny = accept.includes("*/*") && dest === "document" && !/\.[^/]*$/.test(path);
