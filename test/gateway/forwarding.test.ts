@@ -576,6 +576,30 @@ describe("a data service that misbehaves", () => {
     expect(await response.text()).toBe("1234567890");
   });
 
+  it("and dies between its head and its body has not answered, as far as the client knows", async () => {
+    for (const method of ["GET", "POST"]) {
+      rig.upstream.on(`${method} /headless`, (_arrived, response) => {
+        const head = {
+          "Content-Length": "50",
+          "Content-Encoding": "gzip",
+          "Content-Security-Policy": "sandbox",
+        };
+        response.writeHead(201, { ...head, Location: "/api/headless/1", ETag: '"1"' }).flushHeaders();
+        setTimeout(() => response.destroy(), 5);
+      });
+      const response = await rig.call("/api/headless", { method });
+      expect([response.status, (await readError(response)).error.details]).toEqual([
+        502,
+        method === "POST" ? { uncertain: true } : undefined,
+      ]);
+      // It is closed behind this, and no other request may be sent on it.
+      expect(response.headers.get("connection")).toBe("close");
+      for (const name of ["location", "etag", "content-encoding"])
+        expect([name, response.headers.get(name)]).toEqual([name, null]);
+      expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    }
+  });
+
   it("and dies before its head gives 502", async () => {
     rig.upstream.on("POST /dies", (_arrived, response) => response.destroy());
     expect((await rig.call("/api/dies", { method: "POST", body: "x" })).status).toBe(502);

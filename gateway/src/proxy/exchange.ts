@@ -47,6 +47,8 @@ export class Exchange {
   #stopSending: (() => void) | undefined;
   #bodyBytes = 0;
   #settled = false;
+  /** What the headers of the answer took the place of. */
+  readonly #former: (readonly [name: string, value: ReturnType<Response["getHeader"]>])[] = [];
   #stopWaiting: (() => void) | undefined;
 
   constructor(
@@ -144,6 +146,7 @@ export class Exchange {
     // away.
     if (status >= 400) this.#dropRest();
     else answer.once("end", () => this.#dropRest());
+    answer.once("error", (cause) => this.#lose(cause));
     this.#file?.keep(answer);
     if (known === undefined) {
       passOn(answer, this.#response);
@@ -159,6 +162,24 @@ export class Exchange {
     if (this.#settled) return;
     // A refusal that is the client's fault says nothing about the data service.
     this.#settle(isClientError(cause) ? "cut off" : "failed");
+    this.#refuse(cause);
+  }
+
+  /**
+   * The answer broke off: as long as nothing of it has left, it is one that did not come. The library ends the connection then,
+   * after the refusal has been written to it.
+   */
+  #lose(cause: Error): void {
+    if (this.#response.headersSent) return;
+    for (const [name, value] of this.#former) {
+      if (value === undefined) this.#response.removeHeader(name);
+      else this.#response.setHeader(name, value);
+    }
+    this.#response.setHeader("Connection", "close");
+    this.#refuse(cause);
+  }
+
+  #refuse(cause: unknown): void {
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
     this.#dropBody();
@@ -246,7 +267,10 @@ export class Exchange {
     if (isStorable && response.hasHeader("Set-Cookie")) delete headers["cache-control"];
     response.statusCode = status;
     // Not Express's `set`, which would add a charset: the data service's headers are passed on as they are.
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(headers)) {
+      this.#former.push([name, response.getHeader(name)]);
+      response.setHeader(name, value);
+    }
     if (vary !== undefined) response.vary(vary);
   }
 }
