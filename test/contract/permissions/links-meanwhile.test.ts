@@ -237,6 +237,7 @@ describe("a request that changes by itself what the rules look at", () => {
     await make(admin, "svc_permission", { role, table: "places", action: "create" });
     const free = { inside: null };
     await make(admin, "svc_permission", { role, table: "rooms", action: "update", filter: free });
+    await make(admin, "svc_permission", { role, table: "rooms", action: "create" });
     const check = { boss: { level: { _lt: 5 } } };
     await make(admin, "svc_permission", { role, table: "crew", action: "update", check });
     coach = await signIn(`${held.stack.appUrl}/api`, credentials);
@@ -316,6 +317,19 @@ describe("a request that changes by itself what the rules look at", () => {
       503,
       { id: theirs.id },
     ]);
+  });
+
+  it("links to several that it makes no record that somebody else links meanwhile", async () => {
+    const [theirs, room] = [await make(admin, "rooms", {}), await make(admin, "rooms", {})];
+    beforeItsWrite("rooms", () => admin.patch(`/rooms/${room.id}`, { inside: theirs.id }));
+    const { status } = await coach.post("/rooms", [{ holds: [room.id] }, { holds: [room.id] }]);
+    expect([status, (await read(admin, "rooms", room.id, "inside.id")).inside]).toEqual([
+      503,
+      { id: theirs.id },
+    ]);
+    expect((await coach.post("/rooms", [{ holds: [room.id] }, { holds: [room.id] }])).status).toBe(403);
+    await admin.patch(`/rooms/${room.id}`, { inside: null });
+    expect((await coach.post("/rooms", [{ holds: [room.id] }, { holds: [room.id] }])).status).toBe(201);
   });
 
   it("is judged anew when the record, to which it links itself, is changed meanwhile", async () => {

@@ -49,8 +49,8 @@ export async function judgeForeign(
   const sets = plans.flatMap((each) => each.foreign);
   const foreign: JudgedLinks[] = [];
   for (const set of plan.foreign) {
-    const others = sets.filter((each) => each !== set && each.target.id === set.target.id);
-    const judged = await judgeSet(deps, standing, { set, others, table, own: plan.own, id });
+    const before = sets.slice(0, sets.indexOf(set)).filter(({ target }) => target.id === set.target.id);
+    const judged = await judgeSet(deps, standing, { set, before, table, own: plan.own, id });
     foreign.push(withJudged(set, judged));
   }
   return { ...plan, foreign };
@@ -59,8 +59,8 @@ export async function judgeForeign(
 /** A set of links, and what else the request writes. */
 interface Setting {
   readonly set: AuthorizedLinks;
-  /** Those of its other sets that lie in records of the same table. */
-  readonly others: readonly AuthorizedLinks[];
+  /** Those that are written before it, in the order of the plans, and lie in records of the same table. */
+  readonly before: readonly AuthorizedLinks[];
   readonly table: Table;
   /** Of the record that is linked to. */
   readonly own: OwnFields;
@@ -68,12 +68,12 @@ interface Setting {
 }
 
 /**
- * Tells whether the request itself also writes this field of that record, before or after the set: then its change is not by
- * others. Any other record has to stay as it was judged, whatever is written in this one.
+ * Tells whether the request itself has written this field of that record when the set is written: then its change is not by
+ * others. Any other record has to stay as it was judged, whatever is written in this one, and whatever is to follow.
  * @param fields those about which it is asked
  */
 function writtenBesides(
-  { set: { target }, others, table, own, id }: Setting,
+  { set: { target }, before, table, own, id }: Setting,
   fields: readonly string[],
 ): (record: StoredRecord, field: string) => boolean {
   const itself = id === undefined ? undefined : idText(table, id);
@@ -81,7 +81,7 @@ function writtenBesides(
     table.id === target.id && idText(target, _id) === itself;
   const inOwn = (field: string): boolean =>
     field === table.updatedAt.field || own.set.has(field) || own.unset.includes(field);
-  const links = others
+  const links = before
     .filter(({ relation }) => fields.includes(relation.link.field))
     .map(({ relation: { link }, ids }) => ({ link, ids: new Set(ids.map((each) => idText(target, each))) }));
   return (record, field) =>
