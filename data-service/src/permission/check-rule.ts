@@ -5,7 +5,7 @@ import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
-import { leavesIn } from "../query/leaves.js";
+import { leavesIn, negatedLeavesIn } from "../query/leaves.js";
 import { isBeyondRules, type ProtectedTables } from "./beyond-rules.js";
 import { compileRule, type RuleContext } from "./compile-rules.js";
 import { type StoredRule, textOf } from "./follow-names.js";
@@ -59,16 +59,16 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
     ...shapeProblems(rule, action),
     ...CONDITIONS.flatMap((member) => compileProblem(rule, action, member, table, full)),
     ...rootAdminProblem(rule.presets, table, context.protected),
-    ...checkProblems(rule, table, full),
+    ...checkProblems(rule, action, table, full),
   ];
 }
 
 /** One that is off does no harm, and to switch it on is to save it. */
-function checkProblems(rule: JsonObject, table: Table, context: RuleContext): string[] {
+function checkProblems(rule: JsonObject, action: Action, table: Table, context: RuleContext): string[] {
   if (rule.check === undefined || rule.check === null || rule.isEnabled === false) return [];
   try {
     const { check } = compileRule({ ...BARE, table: table.name, check: rule.check }, table, context);
-    return checkedElsewhere(check, table);
+    return checkedElsewhere(check, action, table);
   } catch (error) {
     if (error instanceof AppError) return [];
     throw error;
@@ -77,18 +77,20 @@ function checkProblems(rule: JsonObject, table: Table, context: RuleContext): st
 
 /**
  * Why a check can't see the record as it will be: links in other records are written after it is judged, and where those of
- * its own table lead on the way, its own count as they are stored.
+ * its own table lead on the way, its own count as they are stored. A new record is not there yet: what is asked for without it,
+ * and not denied, is there with it as well.
  * @returns each beginning with its path
  */
-export function checkedElsewhere(check: AuthorizedPredicate, table: Table): string[] {
-  return stepsIn(check, [])
+export function checkedElsewhere(check: AuthorizedPredicate, action: Action, table: Table): string[] {
+  return stepsIn(check)
     .filter(({ relation: { link } }) => link.on === "target")
-    .flatMap(({ path, target }) => {
+    .flatMap(({ path, target, isDenied }) => {
       const where = ["check", ...path].join(".");
       if (path.length === 1)
         return `${where}: lies in the records of another table, which are written later; check there`;
-      if (target.id !== table.id) return [];
-      return `${where}: leads back to records of "${table.name}" by their own links, where the one that is written is found as it was before`;
+      if (target.id !== table.id || (action === "create" && !isDenied)) return [];
+      const found = action === "create" ? "is not found yet" : "is found as it was before";
+      return `${where}: leads back to records of "${table.name}" by their own links, where the one that is written ${found}`;
     });
 }
 
@@ -97,15 +99,19 @@ interface PredicateStep {
   readonly path: readonly string[];
   readonly relation: Relation;
   readonly target: Table;
+  /** Does it stand in a negation, its own or that of a step before? */
+  readonly isDenied: boolean;
 }
 
-function stepsIn(predicate: AuthorizedPredicate, before: readonly string[]): PredicateStep[] {
+/** @param before the step that leads to the records that the predicate is about */
+function stepsIn(predicate: AuthorizedPredicate, before?: PredicateStep): PredicateStep[] {
+  const denied = new Set(negatedLeavesIn(predicate));
   return leavesIn(predicate).flatMap((leaf) => {
     if (leaf.kind !== "related" && leaf.kind !== "exists") return [];
     const { relation, target } = leaf;
-    const path = [...before, relation.name];
-    const beyond = leaf.kind === "related" ? stepsIn(leaf.where, path) : [];
-    return [{ path, relation, target }, ...beyond];
+    const isDenied = before?.isDenied === true || denied.has(leaf);
+    const step = { path: [...(before?.path ?? []), relation.name], relation, target, isDenied };
+    return [step, ...(leaf.kind === "related" ? stepsIn(leaf.where, step) : [])];
   });
 }
 

@@ -502,8 +502,8 @@ describe("a rule that is saved", () => {
       { catalog: all, protected: tables, maxDepth: 7 },
     );
 
-  const leadsBack = (path: string): string =>
-    `check.${path}: leads back to records of "books" by their own links, where the one that is written is found as it was before`;
+  const leadsBack = (path: string, found: string): string =>
+    `check.${path}: leads back to records of "books" by their own links, where the one that is written is ${found}`;
 
   it.each<[JsonObject, string[]]>([
     [{ filter: { title: "x" }, fields: "title,-price" }, []],
@@ -576,7 +576,16 @@ describe("a rule that is saved", () => {
     ],
     [
       { action: "create", check: { _not: { author: { books: { author: { books: { _is_null: true } } } } } } },
-      [leadsBack("author.books"), leadsBack("author.books.author.books")],
+      [leadsBack("author.books", "not found yet"), leadsBack("author.books.author.books", "not found yet")],
+    ],
+    [
+      { action: "create", check: { author: { _not: { books: { pages: 1 } } } } },
+      [leadsBack("author.books", "not found yet")],
+    ],
+    [{ action: "create", check: { author: { books: { pages: 1 } } } }, []],
+    [
+      { action: "update", check: { author: { books: { pages: 1 } } } },
+      [leadsBack("author.books", "found as it was before")],
     ],
     [
       { action: "update", check: { author: { profile: { author: { name: "x" } }, pupils: { born: 1 } } } },

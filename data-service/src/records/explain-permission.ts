@@ -53,7 +53,7 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
       ...ruleJson(rule),
       applies: grants.length > 0,
       ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
-      ...warningOf(grants, table),
+      ...warningOf(grants, question.action, table),
       ...(id === undefined
         ? {}
         : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),
@@ -144,8 +144,8 @@ async function requireRole(
 }
 
 /** Of a rule from a version that did not refuse it. */
-function warningOf(grants: readonly WriteGrant[], table: Table): JsonObject {
-  const warnings = grants.flatMap(({ check }) => checkedElsewhere(check, table));
+function warningOf(grants: readonly WriteGrant[], action: Action, table: Table): JsonObject {
+  const warnings = grants.flatMap(({ check }) => checkedElsewhere(check, action, table));
   return warnings.length === 0 ? {} : { warning: warnings.join("; ") };
 }
 

@@ -507,6 +507,55 @@ describe("a rule that shows what nothing is linked to", () => {
   });
 });
 
+describe("a check of new records that asks for others of their table", () => {
+  const members = "members";
+  let mine: string;
+  let other: string;
+  let me: string;
+  const owner = { project: { members: { user: "$user.id", owns: true } } };
+
+  beforeAll(() =>
+    makeTable(admin, {
+      name: members,
+      columns: [{ name: "owns", type: "boolean", default: false }],
+      relations: [
+        { name: "project", type: "many-to-one", table: "projects", inverse: members },
+        { name: "user", type: "many-to-one", table: "svc_user" },
+      ],
+    }),
+  );
+
+  beforeEach(async () => {
+    [mine, other] = [(await make(admin, "projects", {})).id, (await make(admin, "projects", {})).id];
+    me = (await ann.get("/me")).body.data[0].id;
+    await make(admin, members, { project: mine, user: me, owns: true });
+    for (const table of [members, "projects", "svc_user"]) await rule({ table });
+  });
+
+  it("finds those that are there, and neither the new one nor those beside it", async () => {
+    await rule({ table: members, action: "create", check: owner });
+    const added = async (body: unknown): Promise<number> => (await ann.post(`/${members}`, body)).status;
+    expect(await added({ project: mine, user: me })).toBe(201);
+    expect(await added({ project: other, user: me, owns: true })).toBe(403);
+    const both = [
+      { project: other, user: me, owns: true },
+      { project: other, user: me },
+    ];
+    expect(await added(both)).toBe(403);
+  });
+
+  it("may not deny that there are any", async () => {
+    const check = { project: { _not: { members: { user: "$user.id" } } } };
+    const refused = await admin.post("/svc_permission", { role, table: members, action: "create", check });
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      [
+        'check.project.members: leads back to records of "members" by their own links, where the one that is written is not found yet',
+      ],
+    ]);
+  });
+});
+
 describe.each([false, true])(
   "a check that leads back to the record itself (its table keeps deleted ones: %s)",
   (softDelete) => {
