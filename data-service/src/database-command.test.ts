@@ -44,6 +44,7 @@ describe("on a server", () => {
   });
 
   const HINT = "Stop the service first.";
+  const INTERRUPTED = "no service is running that would end it";
   const ENCRYPTION_KEY = "e".repeat(64);
   const AUTH_PRIVATE_KEY = JSON.stringify(
     generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }),
@@ -131,9 +132,29 @@ describe("on a server", () => {
     const catalog = database.db.collection<{ _id: string }>("_versions");
     await catalog.updateOne({ _id: "catalog" }, { $set: { version: 1, change } }, { upsert: true });
     const read = () => withReadDatabase(configOf({ ENCRYPTION_KEY }), HINT, async () => "read");
-    await expect(read()).rejects.toThrow("no service is running that would end it");
-    await database.db.collection("_instances").insertOne({ at: new Date() });
-    expect(await read()).toBe("read");
+    await expect(read()).rejects.toThrow(INTERRUPTED);
+    // It may have died a moment ago.
+    const instances = database.db.collection<{ _id: string; at: Date }>("_instances");
+    await instances.insertOne({ _id: "dead", at: new Date() });
+    await expect(read()).rejects.toThrow(INTERRUPTED);
+    // One that lives ends the change.
+    await instances.insertOne({ _id: "alive", at: new Date() });
+    const reading = read();
+    await catalog.updateOne({ _id: "catalog" }, { $set: { "change.isFollowed": true } });
+    expect(await reading).toBe("read");
+  }, 30_000);
+
+  it("a command that only reads does not copy the definitions of a change that was interrupted", async () => {
+    await started();
+    const catalog = database.db.collection<{ _id: string }>("_versions");
+    const latest = { id: new ObjectId(), name: "posts" };
+    await catalog.updateOne({ _id: "catalog" }, { $set: { version: 1, latest } }, { upsert: true });
+    const before = await content();
+    const read = withReadDatabase(configOf({ ENCRYPTION_KEY }), HINT, ({ records }) =>
+      records.catalogStore.load(),
+    );
+    await expect(read).rejects.toThrow(INTERRUPTED);
+    expect(await content()).toEqual(before);
   });
 
   it("a command whose index finds no room on the disk says so in words", async () => {

@@ -8,10 +8,14 @@ import { isFileError } from "./file-error.js";
 import { NoConnection } from "./mongo/connect.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
+import { INSTANCE_LEASE_MS } from "./mongo/instance-store.js";
 import { openToRead, requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepareTables } from "./prepare.js";
 import { areRulesFollowed } from "./schema/rule-change.js";
+import { until } from "./until.js";
+
+const LOOK_MS = 50;
 
 /** A command says itself what it does; the log is for what goes wrong. An empty LOG_LEVEL is none, as everywhere. */
 export function commandSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -73,9 +77,18 @@ async function closing<Result>(deps: Deps, act: () => Promise<Result>): Promise<
   }
 }
 
-/** Whoever only reads waits for a change of tables that is under way, but for one that was interrupted in vain. */
+/**
+ * Whoever only reads waits for a change of tables that is under way, and ends none. What looks alive may have died a moment ago:
+ * it is asked for as long as that may be.
+ */
 async function requireFollowed({ records }: Deps): Promise<void> {
-  if ((await areRulesFollowed(records)) || (await records.instances.anyLives())) return;
+  // In this order: whoever loads definitions copies those that are not in their place yet.
+  const isEnded = async () => (await records.catalogStore.isSettled()) && areRulesFollowed(records);
+  const state = async () =>
+    (await isEnded()) ? "ended" : (await records.instances.anyLives()) ? false : "interrupted";
+  const patienceMs = 2 * INSTANCE_LEASE_MS;
+  if ((await until(state, { patienceMs, everyMs: LOOK_MS, tooLate: () => "under way" })) !== "interrupted")
+    return;
   throw new ConfigError([
     "A change of a table was interrupted, and no service is running that would end it: start the service first.",
   ]);

@@ -39,8 +39,10 @@ export interface HalfMade extends Pick<TableDefinition, "id"> {
 export interface CatalogStore {
   /** Number of schema changes so far, and the tables whose records must not be written just now. */
   state(): Promise<CatalogState>;
-  /** All tables in use. */
+  /** All tables in use. Copies the latest change into `svc_table`, if nobody has done that yet. */
   load(): Promise<TableDefinition[]>;
+  /** Whether there is nothing for `load` to copy. */
+  isSettled(): Promise<boolean>;
   /** The version of a table's definition; undefined when there is no such table. */
   versionOf(table: string): Promise<number | undefined>;
   /** Tables that are being made, or whose making was interrupted. */
@@ -88,6 +90,9 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string, isCluster = 
       await settle(collections);
       const ready = await tables.find(IS_DEFINITION).sort({ _id: 1 }).toArray();
       return ready.map(toDefinition);
+    },
+    async isSettled() {
+      return (await told.findOne({ _id: "catalog" }))?.latest === undefined;
     },
     async versionOf(table) {
       const found = await tables.findOne({ _id: ObjectId.createFromHexString(table), ...IS_DEFINITION });
