@@ -32,7 +32,7 @@ const SECRETS = [
 /** Secrets only here: elsewhere `code` names an error. */
 const SECRETS_OF_ADDRESSES = ["code", "state", "query.code", "query.state"];
 
-/** Of lines that can't be written: enough for a short time without room, and no burden on the process. */
+/** Of lines that can't be written, or are not read: enough for a short time without room, and no burden on the process. */
 const WAITING_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
