@@ -150,6 +150,11 @@ describe("what lists have read", () => {
 
     it.each<[what: string, then: Table, expected: string[]]>([
       ["a description that is new", after("books", { description: "All of them" }), ["books"]],
+      [
+        "a column's new description",
+        after("books", { columns: [{ ...column, description: "How many" }] }),
+        ["books"],
+      ],
       ["another name", after("novels", { relations: [{ ...author, table: "novels" }] }), ["novels"]],
       ["another table of its name", after("books", { id: "other" }), []],
       ["another column of that name", after("books", { columns: [{ ...column, id: "other" }] }), []],

@@ -236,8 +236,12 @@ function membersOf({ filter, sort }: QueryShape): string[] {
   return [...filter.map(({ field }) => field), ...sorted];
 }
 
+/** As far as reads depend on it: a description, or what new values must satisfy, changes none. */
 function memberNamed({ columns, relations }: Table, name: string): unknown {
-  return columns.get(name) ?? relations.get(name)?.link;
+  const column = columns.get(name);
+  if (column === undefined) return relations.get(name)?.link;
+  const { id, field, type, encrypted } = column;
+  return { id, field, type, encrypted };
 }
 
 interface KeyedShape {
