@@ -198,8 +198,8 @@ function jsonOf({ sealer }: DataDeps, table: Table, column: Column, stored: unkn
   }
 }
 
-/** A longer value would say no more than a short one. */
-const SAMPLE_CHARACTERS = 40;
+/** A longer value would say no more than a short one. Two ids of 36 characters have room. */
+const SAMPLE_CHARACTERS = 80;
 
 /** While values are looked at, tells those for which the new type has no value from those that it changes. */
 function misfits(deps: DataDeps, table: Table, from: Column, to: Column) {

@@ -671,9 +671,18 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual([0, 1, 2]);
   });
 
+  const [CAPITALS, OTHER_ID] = [
+    "0190163D-8694-739B-AEA5-966C26F8AD91",
+    "0190163d-8694-739b-aea5-966c26f8ad92",
+  ];
+
   it.each<[string, string, string, string, unknown, string]>([
     ["decimal", "float", "1.10", "1.1", 1.1, 'have a value that does not fit (1 changes: "1.10" → 1.1)'],
     ["string", "int", "07", "7", 7, 'have a value that does not fit (1 changes: "07" → 7)'],
+    [
+      ...(["string", "uuid", CAPITALS, OTHER_ID, CAPITALS.toLowerCase()] as const),
+      `have a value that does not fit (1 changes: "${CAPITALS}" → "${CAPITALS.toLowerCase()}")`,
+    ],
     [
       ...(["datetime", "date", "2026-05-06T07:08:09Z", "2026-05-07T00:00:00Z", "2026-05-06"] as const),
       "have a time of day, which would be dropped",
