@@ -131,7 +131,7 @@ describe("what lists have read", () => {
   describe("is known of a table and its members, not of their names", () => {
     const column = bareColumn("pages", { type: "int" });
     const author = bareRelation("author", "books", { inverse: "works" });
-    const fields = { pages: "pages", other: "pages", author: "authorId" };
+    const fields = { pages: "pages", other: "pages", author: "authorId", again: "authorId" };
     const made = { columns: [column], relations: [author], storage: { collection: "books", fields } };
     /** The table as it is after a change, beside another one that has no records yet. */
     const after = (name: string, own: Partial<TableDefinition>): Table => {
@@ -160,7 +160,8 @@ describe("what lists have read", () => {
       ["another column of that name", after("books", { columns: [{ ...column, id: "other" }] }), []],
       ["another type", after("books", { columns: [{ ...column, type: "string" }] }), []],
       ["an encrypted column", after("books", { columns: [{ ...column, encrypted: true }] }), []],
-      ["another relation", after("books", { relations: [{ ...author, type: "many-to-many" }] }), []],
+      ["another relation of that name", after("books", { relations: [{ ...author, id: "again" }] }), []],
+      ["another kind of relation", after("books", { relations: [{ ...author, type: "many-to-many" }] }), []],
     ])("%s", async (_what, then, expected) => {
       expect(await known(then)).toEqual(expected);
     });

@@ -238,8 +238,8 @@ function membersOf({ filter, sort }: QueryShape): string[] {
 
 /** As far as reads depend on it: a description, or what new values must satisfy, changes none. */
 function memberNamed({ columns, relations }: Table, name: string): unknown {
-  const column = columns.get(name);
-  if (column === undefined) return relations.get(name)?.link;
+  const [column, relation] = [columns.get(name), relations.get(name)];
+  if (column === undefined) return relation && { id: relation.id, link: relation.link };
   const { id, field, type, encrypted } = column;
   return { id, field, type, encrypted };
 }
