@@ -409,8 +409,8 @@ describe("a single-page app in STATIC_DIR", () => {
 
 describe("a deployed page", () => {
   const BUILDS = ["<script src=/assets/a-Bx8Kq2Zw.js>", "<script src=/assets/a-DiwrgTda.js>"] as const;
-  const PAGES = ["index.html", "about/index.html", "imprint.html"];
-  const ADDRESSES = ["/", "/index.html", "/orders/7", "/about/", "/imprint.html"];
+  const PAGES = ["index.html", "about/index.html", "imprint.html", "sw.js", "ngsw.json"];
+  const ADDRESSES = ["/", "/index.html", "/orders/7", "/about/", "/imprint.html", "/sw.js", "/ngsw.json"];
   let directory: string;
   let rig: Rig;
   beforeAll(async () => {

@@ -27,7 +27,10 @@ const appPolicy: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Pages of one name change with each build; they name the files of theirs. */
+/**
+ * Pages, and what else of one name says which files are those of a build: a service worker, a manifest, settings. They change
+ * with each build.
+ */
 function pages(directory: string): RequestHandler {
   return async (request, response, next) => {
     const name = pageName(request);
@@ -37,10 +40,16 @@ function pages(directory: string): RequestHandler {
   };
 }
 
-/** @returns undefined for what is no page, and for hidden names */
+const NAMES_FILES = /\.(?:html|[cm]?js|css|json|webmanifest)$/;
+
+/** @returns undefined for what is no such file, and for hidden names */
 function pageName({ method, path }: Request): string | undefined {
   const name = decodeURIComponent(path).replace(/\/$/, "/index.html");
-  const isPage = (method === "GET" || method === "HEAD") && name.endsWith(".html") && !name.includes("/.");
+  const isPage =
+    (method === "GET" || method === "HEAD") &&
+    NAMES_FILES.test(name) &&
+    !hasHashedName(name.slice(1)) &&
+    !name.includes("/.");
   return isPage ? name : undefined;
 }
 
