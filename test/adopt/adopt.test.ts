@@ -1000,6 +1000,26 @@ describe("infer", () => {
     await other.close();
   });
 
+  it("and whatever number of indexes the collection has already", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const names = Array.from({ length: 50 }, (_, at) => `d${at}`);
+    const wide = other.db().collection<Document>("wide");
+    await wide.insertOne({ code: "a", ...Object.fromEntries(names.map((name) => [name, new Date()])) });
+    await wide.createIndexes([
+      { key: { code: 1 }, unique: true },
+      ...names.slice(0, 20).map((name) => ({ key: { [name]: 1 } })),
+    ]);
+    const file = join(directory, "indexed.json");
+    const { output } = await schema(["infer", file, "--database", url]);
+    expect(output).toContain(" 41 columns,");
+    const service = await serve(url, file);
+    expect(await wide.indexes()).toHaveLength(64);
+    await service.stop();
+    await other.db().dropDatabase();
+    await other.close();
+  });
+
   it("takes what has no JSON for no value", async () => {
     const url = freshDatabase();
     const other = new MongoClient(url);

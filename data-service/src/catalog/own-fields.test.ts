@@ -17,7 +17,15 @@ describe("a field of the service's own", () => {
       values: [{ type: "string", count: 20 }],
       members: [],
     }));
-    const profile = { name: "notes", documents: 20, complete: true, fields, ids: [], uniques: [] };
+    const profile = {
+      name: "notes",
+      documents: 20,
+      complete: true,
+      fields,
+      ids: [],
+      uniques: [],
+      indexes: 1,
+    };
     const { tables } = inferTables([profile], [], { systemPrefix: "svc_", taken: [] });
     expect(tables.map(({ columns }) => columns)).toEqual([[expect.objectContaining({ name: "title" })]]);
   });

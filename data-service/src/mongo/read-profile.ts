@@ -1,5 +1,6 @@
 // A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
-import type { CollectionInfo, Db, Document } from "mongodb";
+import type { CollectionInfo, Db, Document, IndexDescriptionInfo } from "mongodb";
+import { OUR_PREFIX } from "../catalog/index-names.js";
 import { chooseFields } from "../catalog/infer/choose-fields.js";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
@@ -86,6 +87,7 @@ async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
   const rows = await collection.aggregate([...sample, ...COUNT_BY_TYPE], { allowDiskUse: true }).toArray();
   const fields = fieldProfiles(rows);
   const ids = fields.find((field) => field.name === "_id")?.values ?? [];
+  const indexes = await collection.indexes();
   return {
     name,
     complete,
@@ -96,7 +98,8 @@ async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
       fields.filter((field) => field.name !== "_id"),
     ),
     ids: complete ? ids : [...ids, ...(await outermostIds(db, name))],
-    uniques: await uniqueIndexes(db, name),
+    uniques: uniquesAmong(indexes),
+    indexes: indexes.filter(({ name }) => name?.startsWith(OUR_PREFIX) !== true).length,
   };
 }
 
@@ -270,8 +273,7 @@ async function outermostIds(db: Db, collection: string): Promise<Seen[]> {
   return ends.flat().map(({ value, type }): Seen => ({ type, count: 1, least: value, greatest: value }));
 }
 
-async function uniqueIndexes(db: Db, collection: string): Promise<string[][]> {
-  const indexes = await db.collection(collection).indexes();
+function uniquesAmong(indexes: readonly IndexDescriptionInfo[]): string[][] {
   return indexes
     .filter((index) => index.unique === true && comparesPlainly(index))
     .filter(({ key, partialFilterExpression: filter }) => filter === undefined || isPresence(filter, key))

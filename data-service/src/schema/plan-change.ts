@@ -19,6 +19,7 @@ import {
   indexesOf,
   keyIdentity,
   MAX_INDEXES,
+  MAX_INDEXES_OF_COLLECTION,
   tooManyIndexes,
 } from "../catalog/indexes.js";
 import { mergeDefinition } from "../catalog/merge-definition.js";
@@ -71,9 +72,6 @@ export interface PlanDeps {
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
 }
-
-/** MongoDB's own limit: while a change is being made, former and new indexes exist side by side. */
-const MAX_INDEXES_MEANWHILE = 64;
 
 /**
  * Plans `PATCH /svc_table/{id}`; with `ownIds` as for a schema file.
@@ -257,8 +255,8 @@ function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void
   const tooMany = tooManyIndexes(plan.after);
   if (tooMany !== undefined) throw schemaError([tooMany]);
   const meanwhile = indexesOf(plan.after).length + indexChanges(plan).drop.length;
-  // The index on `_id` counts as well.
-  if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
+  // While a change is being made, former and new indexes exist side by side.
+  if (meanwhile + 1 > MAX_INDEXES_OF_COLLECTION)
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
 }
 

@@ -5,7 +5,7 @@ import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
 import type { DeclaredType } from "../column-types.js";
 import type { RelationType } from "../definition.js";
-import { MAX_INDEXES } from "../indexes.js";
+import { MAX_INDEXES, MAX_INDEXES_OF_COLLECTION } from "../indexes.js";
 import { collectionNameProblem } from "../names.js";
 import { chooseFields, type Times } from "./choose-fields.js";
 import { type ColumnGuess, guessColumn } from "./infer-columns.js";
@@ -141,7 +141,9 @@ export function idTypeOf(ids: readonly Seen[]): IdType {
   return kind === "objectId" || kind === "uuid" ? kind : "mixed";
 }
 
-const NO_INDEX = `not served, since a table has ${MAX_INDEXES} indexes at most, and dates, links and what is unique need them`;
+const NO_INDEX =
+  `not served, since a table has ${MAX_INDEXES} indexes at most, and with those that are there ${MAX_INDEXES_OF_COLLECTION}, and ` +
+  "dates, links and what is unique need them";
 const LEFT_UNIQUE = "of its unique indexes on several fields are left to the database alone";
 
 type Links = ReadonlyMap<FieldProfile, Link | "several" | undefined>;
@@ -157,11 +159,12 @@ function withinIndexes(
 ): { kept: readonly FieldProfile[]; out: readonly FieldProfile[]; room: number } {
   // Its two times have one each.
   let room = MAX_INDEXES - 2;
+  let free = MAX_INDEXES_OF_COLLECTION - profile.indexes - 2;
   const out = new Set<FieldProfile>();
   for (const field of fields.toSorted((a, b) => filled(b) - filled(a))) {
-    const needed = indexesFor(profile, field, links.get(field));
-    if (needed > room) out.add(field);
-    else room -= needed;
+    const { needed, made } = indexesFor(profile, field, links.get(field));
+    if (needed > room || made > Math.max(free, 0)) out.add(field);
+    else [room, free] = [room - needed, free - made];
   }
   return {
     kept: fields.filter((field) => !out.has(field)),
@@ -170,16 +173,17 @@ function withinIndexes(
   };
 }
 
-/** As `indexesOf` the table that is drafted here has them. */
+/** As `indexesOf` the table that is drafted here has them. What makes a field unique is there already, and is used. */
 function indexesFor(
   profile: CollectionProfile,
   field: FieldProfile,
   link: Link | "several" | undefined,
-): number {
-  const isOne = isUnique(profile, field);
-  if (isLink(link)) return isOne && !link.isList ? 1 : 2;
+): { needed: number; made: number } {
   const { type } = guessColumn(field, profile.complete);
-  return type === "datetime" || (isOne && canBeUnique(type)) ? 1 : 0;
+  const canBeOne = isLink(link) ? !link.isList : canBeUnique(type);
+  if (canBeOne && isUnique(profile, field)) return { needed: 1, made: 0 };
+  const needed = isLink(link) ? 2 : Number(type === "datetime");
+  return { needed, made: needed };
 }
 
 interface Members {

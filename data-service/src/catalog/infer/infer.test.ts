@@ -35,6 +35,7 @@ const collection = (name: string, more: Partial<CollectionProfile> = {}): Collec
   fields: [],
   ids: [OBJECT_ID],
   uniques: [],
+  indexes: 1,
   ...more,
 });
 const infer = (profiles: CollectionProfile[], answers: LinkAnswer[] = []) =>
@@ -330,8 +331,23 @@ describe("tables", () => {
       [{ name: "owner" }],
     ]);
     expect(notes).toContain(
-      "  d0, d1, d2, d3, d4, d5, d6, d7: not served, since a table has 56 indexes at most, and dates, links and what is unique need them",
+      "  d0, d1, d2, d3, d4, d5, d6, d7: not served, since a table has 56 indexes at most, and with those that are there 64, and dates, links and what is unique need them",
     );
+  });
+
+  it("leaves out as many more as the collection has indexes that the table can't use", () => {
+    const dates = Array.from({ length: 60 }, (_, at) => field(`d${at}`, [seen("date", { count: 1 + at })]));
+    const fields = [...dates, field("code", [TEXT])];
+    const columnsWith = (indexes: number) => {
+      const wide = collection("wide", { fields, uniques: [["code"]], indexes });
+      const [{ columns = [] } = {}] = infer([wide]).tables;
+      return columns;
+    };
+    const kept = (count: number) => [...dates.slice(-count), { name: "code" }].map(({ name }) => ({ name }));
+    // Of 64 one is that on `_id`, one that of the code, and two are those of the times.
+    expect(columnsWith(2)).toMatchObject(kept(53));
+    expect(columnsWith(30)).toMatchObject(kept(32));
+    expect(columnsWith(64)).toMatchObject([{ name: "code" }]);
   });
 
   it("leaves to the database what is unique together where a table has no index for it", () => {

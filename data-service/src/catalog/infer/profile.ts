@@ -38,6 +38,8 @@ export interface CollectionProfile {
   readonly ids: readonly Seen[];
   /** The fields of each unique index that covers all documents, or all that have the fields. */
   readonly uniques: readonly (readonly string[])[];
+  /** How many indexes others have made, whatever they are; that on `_id` counts as well. */
+  readonly indexes: number;
 }
 
 /** Kinds that matter here; values of the kind `other` can only be shown in JSON. */
