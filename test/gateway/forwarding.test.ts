@@ -600,6 +600,29 @@ describe("a data service that misbehaves", () => {
     }
   });
 
+  it.each([
+    [201, { uncertain: true }],
+    [500, { uncertain: true }],
+    [409, undefined],
+  ])("and dies after a head that says %i has told whether a write was refused", async (status, details) => {
+    const own = { "Content-Type": "application/json", "X-Correlation-ID": "a" };
+    rig.upstream.onHead("POST /headless", (_request, response) => {
+      response.writeHead(status, { "Content-Length": "50", ...own }).flushHeaders();
+      setTimeout(() => response.destroy(), 5);
+    });
+    // The second has not sent all of its body.
+    for (const length of [2, 20]) {
+      const lines = ["Host: a", "Content-Type: application/json", `Content-Length: ${length}`];
+      const head = `POST /api/headless HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+      const answer = await sendRaw(rig.url, `${head}{}`);
+      expect(statuses(answer)).toEqual([502]);
+      expect([length, JSON.parse(answer.split("\r\n\r\n")[1] ?? "").error.details]).toEqual([
+        length,
+        details,
+      ]);
+    }
+  });
+
   it("and dies before its head gives 502", async () => {
     rig.upstream.on("POST /dies", (_arrived, response) => response.destroy());
     expect((await rig.call("/api/dies", { method: "POST", body: "x" })).status).toBe(502);

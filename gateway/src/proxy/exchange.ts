@@ -146,7 +146,7 @@ export class Exchange {
     // away.
     if (status >= 400) this.#dropRest();
     else answer.once("end", () => this.#dropRest());
-    answer.once("error", (cause) => this.#lose(cause));
+    answer.once("error", (cause) => this.#lose(cause, status));
     this.#file?.keep(answer);
     if (known === undefined) {
       passOn(answer, this.#response);
@@ -162,30 +162,31 @@ export class Exchange {
     if (this.#settled) return;
     // A refusal that is the client's fault says nothing about the data service.
     this.#settle(isClientError(cause) ? "cut off" : "failed");
-    this.#refuse(cause);
+    this.#refuse(cause, isLostAnswer(cause) && this.#mayBeDone);
   }
 
   /**
    * The answer broke off: as long as nothing of it has left, it is one that did not come. The library ends the connection then,
-   * after the refusal has been written to it.
+   * after the refusal has been written to it. Its status has come, and tells whether a write was refused, however much of the
+   * request's body was sent.
    */
-  #lose(cause: Error): void {
+  #lose(cause: Error, status: number): void {
     if (this.#response.headersSent) return;
     for (const [name, value] of this.#former) {
       if (value === undefined) this.#response.removeHeader(name);
       else this.#response.setHeader(name, value);
     }
     this.#response.setHeader("Connection", "close");
-    this.#refuse(cause);
+    const isRefusal = status >= 400 && status < 500;
+    this.#refuse(cause, this.#isWrite && !isRefusal);
   }
 
-  #refuse(cause: unknown): void {
+  #refuse(cause: unknown, isUncertain: boolean): void {
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
     this.#dropBody();
     const error = cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause });
     const why = cause instanceof AppError ? cause.message : "The connection to the data service broke.";
-    const isUncertain = isLostAnswer(cause) && this.#mayBeDone;
     this.#next(isUncertain ? uncertain(error.code, why, error) : error);
   }
 
@@ -193,7 +194,11 @@ export class Exchange {
   get #mayBeDone(): boolean {
     const isSent = this.#isConnected && this.#upstream?.headersSent === true;
     const isWhole = !this.#isBodyLeft || this.#limits.bodyStallMs !== undefined;
-    return isSent && isWhole && !isSafe(this.#request.method) && !isQueryByPost(this.#request);
+    return isSent && isWhole && this.#isWrite;
+  }
+
+  get #isWrite(): boolean {
+    return !isSafe(this.#request.method) && !isQueryByPost(this.#request);
   }
 
   #settle(outcome: CallOutcome): void {
