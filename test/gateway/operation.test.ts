@@ -458,6 +458,15 @@ describe("a deployed page", () => {
     }
   });
 
+  it.each(["/", "/orders/7", "/sw.js", "/theme.woff2"])(
+    "at %s has no time that could be asked for",
+    async (path) => {
+      await writeFile(join(directory, "theme.woff2"), "1");
+      for (const time of ["Sat, 01 Jan 2000 00:00:00 GMT", "Sun, 01 Jan 2040 00:00:00 GMT"])
+        expect(statuses(await ask(path, `If-Unmodified-Since: ${time}`))).toEqual([200]);
+    },
+  );
+
   it.each(["/api/docs", "/api/docs/docs.js"])(
     "and %s are told apart by their content alone",
     async (path) => {

@@ -13,14 +13,23 @@ const RESERVED = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /** The handlers, in order. @param appDir STATIC_DIR; the start page when undefined */
 export function staticSite(appDir: string | undefined): readonly RequestHandler[] {
-  if (appDir === undefined) return [pages(START_PAGE_DIR), files(START_PAGE_DIR)];
-  return [appPolicy, wellKnown(appDir), pages(appDir), files(appDir), historyFallback(appDir)];
+  if (appDir === undefined) return [withoutTimes, pages(START_PAGE_DIR), files(START_PAGE_DIR)];
+  return [appPolicy, withoutTimes, wellKnown(appDir), pages(appDir), files(appDir), historyFallback(appDir)];
 }
 
 /** RFC 8615: what others may ask of every site. It is the only public name with a dot; all others stay hidden. */
 function wellKnown(appDir: string): RequestHandler {
   return Router({ caseSensitive: true }).use("/.well-known", files(join(appDir, ".well-known")));
 }
+
+/**
+ * A file without a time has no answer to this condition, which is ignored then (RFC 9110, section 13.1.4); the library would
+ * refuse the request.
+ */
+const withoutTimes: RequestHandler = (request, _response, next) => {
+  delete request.headers["if-unmodified-since"];
+  next();
+};
 
 const appPolicy: RequestHandler = (request, response, next) => {
   if (!RESERVED.test(request.path)) response.set(APP_PAGE_HEADERS);
