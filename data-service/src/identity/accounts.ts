@@ -78,7 +78,7 @@ export interface LinkedAccounts {
   confirm(identity: Identity, userId: string): Promise<boolean>;
   listOf(userId: string): Promise<readonly LinkedAccount[]>;
   /**
-   * Marks a row as leaving, and tells how many others stay. Takes the marks off that are older than a request lasts: whoever
+   * Marks a row as leaving, and tells whose account it is and how many others stay. Takes the marks off that are older than a request lasts: whoever
    * set one may only stand still, and finds out by `remove`. Undefined when the user has no such row.
    * @param rootOrigin of a root admin, whom others do not sign in; null counts all
    */
@@ -87,10 +87,10 @@ export interface LinkedAccounts {
     userId: string,
     now: Date,
     rootOrigin: RootOrigin,
-  ): Promise<number | undefined>;
+  ): Promise<{ readonly provider: Provider; readonly staying: number } | undefined>;
   /** @param since when it was marked: a mark of another request stays */
   unmarkLeaving(accountId: string, since: Date): Promise<void>;
-  /** @returns whose account it was, or false when the row does not bear the mark of then any more */
+  /** @returns the provider, or false when the row does not bear the mark of then any more */
   remove(accountId: string, since: Date): Promise<Provider | false>;
   /** Of a user who was deleted. */
   removeAllOf(userId: string): Promise<void>;

@@ -83,6 +83,18 @@ it("what was counted as dead goes all the same where another one stays", async (
   expect((await store.accounts.listOf(USER)).map(({ id }) => id)).toEqual([third]);
 });
 
+it("is still there to be disconnected where its sessions could not be ended", async () => {
+  const [first = ""] = await connected("google", "github");
+  const deps = depsWith(store.accounts);
+  const away = async (): Promise<never> => {
+    throw new Error("the database is away");
+  };
+  const broken = unlink({ ...deps, sessions: { removeOfProvider: away } }, ANNS, first, NOBODY);
+  await expect(broken).rejects.toThrow("the database is away");
+  await unlink(deps, ANNS, first, NOBODY);
+  expect(await store.accounts.listOf(USER)).toMatchObject([{ provider: "github" }]);
+});
+
 it("of a root admin goes only while no password of root admins is taken away", async () => {
   await store.identityUsers.insert({ ...ANN, createdAt: now });
   const [first = "", second = ""] = await connected("google", "github");

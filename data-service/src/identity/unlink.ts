@@ -34,6 +34,8 @@ export interface UnlinkDeps {
 const ATTEMPTS = 8;
 
 /**
+ * The sessions go first: should this end half-way, the account is still there to be disconnected. They go once more after it, as
+ * it may have opened others meanwhile.
  * A session does not tell which account of its provider has opened it: with one, those of all of them end, but for the one
  * that asks. A session that is made too late for that finds its account gone (see redeem).
  * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
@@ -47,48 +49,57 @@ export async function unlink(
   const gaveUp = () => {
     throw new AppError("CONFLICT", "Your accounts are being changed by other requests; try again.");
   };
+  const endSessions = (provider: Provider) =>
+    deps.sessions.removeOfProvider(userId, provider, by.id).finally(() => deps.forgetUser(userId));
   const remove = (turn?: string) =>
-    untilStill(() => judgeAndRemove(deps, userId, accountId, turn), { attempts: ATTEMPTS, gaveUp });
+    untilStill(() => judgeAndRemove(deps, { userId, accountId, turn, endSessions }), {
+      attempts: ATTEMPTS,
+      gaveUp,
+    });
   const user = await deps.identityUsers.find(userId);
   const provider = await (user?.isRootAdmin ? deps.adminLock(remove) : remove());
   const details = { provider, accountId, ended: "other sessions by this provider" };
   const event: AuditEvent = { event: "oauth.unlink", userId, details };
-  const end = () =>
-    deps.sessions.removeOfProvider(userId, provider, by.id).finally(() => deps.forgetUser(userId));
   // The account is gone, whatever becomes of the sessions.
   await tellingUncertain(
     { audit: deps.audit, client },
     () => [event],
-    end,
+    () => endSessions(provider),
     () => true,
   );
   await deps.audit.record(event, client);
 }
 
+interface Leaving {
+  readonly userId: string;
+  readonly accountId: string;
+  /** Of a root admin. */
+  readonly turn: string | undefined;
+  readonly endSessions: (provider: Provider) => Promise<void>;
+}
+
 /**
  * First marks, then counts what stays: of two requests that take away the last two accounts at once, each sees the other's
  * mark, and both are refused.
- * @param turn of a root admin
  * @returns the provider, or false when its mark was taken off before the removal: others have counted the account among those
  * that stay
  */
 async function judgeAndRemove(
   { accounts, identityUsers, putTurn, rootOrigin, clock }: UnlinkDeps,
-  userId: string,
-  accountId: string,
-  turn: string | undefined,
+  { userId, accountId, turn, endSessions }: Leaving,
 ): Promise<Provider | false> {
   const since = clock.now();
-  const others = await accounts.markLeaving(accountId, userId, since, turn === undefined ? null : rootOrigin);
-  if (others === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
+  const marked = await accounts.markLeaving(accountId, userId, since, turn === undefined ? null : rootOrigin);
+  if (marked === undefined) throw new AppError("NOT_FOUND", "You have no such connected account.");
   // Whoever counted the account before the mark takes no password away after this; whoever does so later takes the mark off.
   if (turn !== undefined) await putTurn(userId, turn);
-  if (others === 0 && !(await identityUsers.find(userId))?.hasPassword) {
+  if (marked.staying === 0 && !(await identityUsers.find(userId))?.hasPassword) {
     await accounts.unmarkLeaving(accountId, since);
     throw new AppError(
       "CONFLICT",
       "This is your last way to sign in; connect another provider first, or ask a root admin for a password.",
     );
   }
+  await endSessions(marked.provider);
   return accounts.remove(accountId, since);
 }

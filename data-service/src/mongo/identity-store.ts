@@ -179,16 +179,16 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       if (!ObjectId.isValid(accountId) || accountId.length !== 24) return undefined;
       const user = ObjectId.createFromHexString(userId);
       const id = ObjectId.createFromHexString(accountId);
-      const marked = await accounts.updateOne({ _id: id, userId: user }, { $set: { leavingSince: now } });
-      if (marked.matchedCount === 0) return undefined;
+      const marked = await accounts.findOneAndUpdate(
+        { _id: id, userId: user },
+        { $set: { leavingSince: now } },
+      );
+      if (marked === null) return undefined;
       const others = { _id: { $ne: id }, userId: user };
       const lapsed = { $lte: new Date(now.getTime() - LEAVING_MS) };
       await accounts.updateMany({ ...others, leavingSince: lapsed }, { $unset: { leavingSince: "" } });
-      return accounts.countDocuments({
-        ...others,
-        ...opensForRoot(rootOrigin),
-        leavingSince: { $exists: false },
-      });
+      const staying = { ...others, ...opensForRoot(rootOrigin), leavingSince: { $exists: false } };
+      return { provider: marked.provider, staying: await accounts.countDocuments(staying) };
     },
     async unmarkLeaving(accountId, since) {
       await accounts.updateOne(markedSince(accountId, since), { $unset: { leavingSince: "" } });
