@@ -90,8 +90,8 @@ export interface LinkedAccounts {
   ): Promise<{ readonly provider: Provider; readonly staying: number } | undefined>;
   /** @param since when it was marked: a mark of another request stays */
   unmarkLeaving(accountId: string, since: Date): Promise<void>;
-  /** @returns the provider, or false when the row does not bear the mark of then any more */
-  remove(accountId: string, since: Date): Promise<Provider | false>;
+  /** @returns false when the row does not bear the mark of then any more */
+  remove(accountId: string, since: Date): Promise<boolean>;
   /** Of a user who was deleted. */
   removeAllOf(userId: string): Promise<void>;
 }

@@ -101,5 +101,5 @@ async function judgeAndRemove(
     );
   }
   await endSessions(marked.provider);
-  return accounts.remove(accountId, since);
+  return (await accounts.remove(accountId, since)) && marked.provider;
 }

@@ -194,7 +194,7 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       await accounts.updateOne(markedSince(accountId, since), { $unset: { leavingSince: "" } });
     },
     async remove(accountId, since) {
-      return (await accounts.findOneAndDelete(markedSince(accountId, since)))?.provider ?? false;
+      return (await accounts.deleteOne(markedSince(accountId, since))).deletedCount === 1;
     },
     async removeAllOf(userId) {
       await accounts.deleteMany({ userId: ObjectId.createFromHexString(userId) });

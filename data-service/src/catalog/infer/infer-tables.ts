@@ -22,6 +22,7 @@ export interface Inferred {
 
 /** With fewer documents it means nothing that all of them have a field. */
 const ENOUGH = 10;
+
 export interface InferContext {
   readonly systemPrefix: string;
   /** Names of existing tables, system tables included. */
