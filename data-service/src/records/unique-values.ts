@@ -5,6 +5,7 @@ import { indexesOf } from "../catalog/indexes.js";
 import { piecesOf } from "../pieces.js";
 import { asStored } from "../query/as-read.js";
 import { allOf, anyOf, type Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
 import { Taken } from "../store-refusals.js";
 import { stateCondition } from "./delete/kept.js";
 import type { RecordDeps } from "./record-deps.js";
@@ -33,24 +34,34 @@ export function havingAny(fields: readonly string[], values: readonly (readonly 
  * @throws Taken
  */
 export async function requireUntaken(
-  { store }: Pick<RecordDeps, "store">,
+  deps: Pick<RecordDeps, "store">,
   table: Table,
   ids: readonly Stored[],
 ): Promise<void> {
-  for (const fields of uniqueFields(table)) {
-    for (const some of piecesOf(ids, AT_ONCE)) {
-      const coming = { _id: { $in: some }, ...stateCondition(table, "deleted") };
-      const shown = Object.fromEntries(fields.map((field) => [field, 1]));
-      const records = await store.read(table, [{ $match: coming }, { $project: shown }]);
-      // Null is not stored, and collides with nothing.
-      const whole = records.filter((record) => fields.every((field) => record[field] !== undefined));
-      if (whole.length === 0) continue;
-      const values = whole.map((record) => fields.map((field) => asStored(record[field])));
-      const having = allOf([havingAny(fields, values), stateCondition(table, "living")]);
-      const taken = await store.read(table, [{ $match: having }, { $limit: 1 }, { $project: { _id: 1 } }]);
-      if (taken.length > 0) throw takenIn(table, fields);
-    }
+  const uniques = uniqueFields(table);
+  if (uniques.length === 0) return;
+  const shown = Object.fromEntries(uniques.flat().map((field) => [field, 1]));
+  for (const some of piecesOf(ids, AT_ONCE)) {
+    const coming = { _id: { $in: some }, ...stateCondition(table, "deleted") };
+    const records = await deps.store.read(table, [{ $match: coming }, { $project: shown }]);
+    for (const fields of uniques)
+      if (await isTaken(deps, table, fields, records)) throw takenIn(table, fields);
   }
+}
+
+async function isTaken(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  fields: readonly string[],
+  coming: readonly StoredRecord[],
+): Promise<boolean> {
+  // Null is not stored, and collides with nothing.
+  const whole = coming.filter((record) => fields.every((field) => record[field] !== undefined));
+  if (whole.length === 0) return false;
+  const values = whole.map((record) => fields.map((field) => asStored(record[field])));
+  const having = allOf([havingAny(fields, values), stateCondition(table, "living")]);
+  const taken = await store.read(table, [{ $match: having }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  return taken.length > 0;
 }
 
 function takenIn(table: Table, fields: readonly string[]): Taken {
