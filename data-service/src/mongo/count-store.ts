@@ -12,6 +12,7 @@ import { linksTo } from "../query/lower/links.js";
 import { type Noted, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstDocument } from "./driver-errors.js";
+import { unflushed } from "./unflushed.js";
 
 /** A parent whose number of children is kept. */
 export interface Counted {
@@ -68,13 +69,13 @@ export class CountStore {
   readonly #marks: Collection<MarkDocument>;
   readonly #instance: string;
   readonly #now: () => Date;
-  /** Here only the order in one journal counts, so nobody waits for the disk; a cluster may have several journals. */
-  readonly #promise: { writeConcern?: { w: 1; journal: false } };
+  /** Here only the order counts, so nobody waits for the disk where that is kept. */
+  readonly #promise: ReturnType<typeof unflushed>;
 
-  /** @param isCluster whether different servers may keep writes to different collections */
-  constructor(db: Db, isCluster: boolean, instance: string, now: () => Date) {
+  /** @param isEmbedded whether the engine ends with this process */
+  constructor(db: Db, isEmbedded: boolean, instance: string, now: () => Date) {
     this.#db = db;
-    this.#promise = isCluster ? {} : { writeConcern: { w: 1, journal: false } };
+    this.#promise = unflushed(isEmbedded);
     this.#marks = db.collection<MarkDocument>("_counting", this.#promise);
     this.#instance = instance;
     this.#now = now;

@@ -4,7 +4,7 @@
 // fifty downloads; and when its writer is cut off, a chunk that is under way arrives after the others were removed
 // (docs/decisions/015).
 import { Readable } from "node:stream";
-import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
+import type { Binary, Collection, Db } from "mongodb";
 import { ObjectId } from "mongodb";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
@@ -12,6 +12,7 @@ import type { ContentStore } from "../files/content-store.js";
 import { inPieces } from "../files/in-pieces.js";
 import type { DiskSpace } from "./disk-space.js";
 import { isUnanswered } from "./driver-errors.js";
+import { unflushed } from "./unflushed.js";
 
 const BUCKET = "_content";
 /** Half of what the specification advises: each running download holds one chunk in memory, each upload up to two. */
@@ -39,16 +40,13 @@ interface FileDocument {
 }
 
 /**
- * @param cluster whether the database is more than one server
+ * @param isEmbedded whether the engine ends with this process
  * @param space given if the disk under the database is ours to watch
  */
-export function makeGridFsContent(db: Db, cluster: boolean, space: DiskSpace | undefined): ContentStore {
+export function makeGridFsContent(db: Db, isEmbedded: boolean, space: DiskSpace | undefined): ContentStore {
   const files = db.collection<FileDocument>(`${BUCKET}.files`);
-  // On a standalone server all collections share one journal: when the end of a file is on disk, its chunks are as well.
-  const writeConcern: { writeConcern?: WriteConcernSettings } = cluster
-    ? {}
-    : { writeConcern: { w: 1, journal: false } };
-  const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, writeConcern);
+  // When the end of a file is on disk, its chunks are as well.
+  const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, unflushed(isEmbedded));
   const turns = pLimit(turnsOf(db.client.options.maxPoolSize));
   return {
     async write(key, bytes) {

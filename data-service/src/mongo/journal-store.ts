@@ -8,6 +8,7 @@ import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
 import { isDuplicate } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
+import { unflushed } from "./unflushed.js";
 
 /** A place in the journal: just after this entry. The number alone is not enough, see `read`. */
 export interface Position {
@@ -64,7 +65,7 @@ export class JournalStore {
   readonly #history: Collection<HistoryDocument>;
   /** All of them, for changes that must be on disk even without a crash; the others may be written without waiting. */
   readonly #lasting: Readonly<Record<"pending" | "journal" | "history", Collection>>;
-  readonly #isAlone: boolean;
+  readonly #isEmbedded: boolean;
   readonly #now: () => Date;
   /** The last number that this instance knows of, and when it learned it. */
   #last: { readonly number: number; readonly at: number } | undefined;
@@ -74,14 +75,13 @@ export class JournalStore {
   #durable = 0;
 
   /**
-   * @param isCluster whether different servers may keep writes to different collections
-   * @param isAlone whether no other process uses the database
+   * @param isCluster whether the database is more than one server
+   * @param isEmbedded whether the engine ends with this process, which alone uses it
    */
-  constructor(db: Db, isCluster: boolean, isAlone: boolean, now: () => Date) {
-    this.#isAlone = isAlone;
+  constructor(db: Db, isCluster: boolean, isEmbedded: boolean, now: () => Date) {
+    this.#isEmbedded = isEmbedded;
     this.#now = now;
-    // In a database with one journal, a change is never kept without what was written before it: nobody has to wait.
-    const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
+    const light = unflushed(isEmbedded);
     this.#pending = db.collection<PendingDocument>(PENDING, light);
     // What a member of a cluster may still lose must not be told to anybody.
     const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
@@ -287,7 +287,7 @@ export class JournalStore {
 
   /** Entries from this number on. */
   #told(from: number) {
-    return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
+    return { _id: this.#isEmbedded ? { $gte: from, $lte: this.#durable } : { $gte: from } };
   }
 
   /** A number whose successor was pruned would collide with nothing, and no follower would ever see its entry. */

@@ -7,6 +7,7 @@ import type { Stored } from "../catalog/column-types.js";
 import type { Step } from "../records/whole/steps.js";
 import { isTooLargeToWrite } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
+import { unflushed } from "./unflushed.js";
 
 /** An index of earlier versions, which found the notes of a single request. */
 const BY_OWNER = "once.owner_1";
@@ -86,10 +87,9 @@ export class UnfinishedStore {
   readonly #durable: Collection<UnfinishedDocument>;
   readonly #deletes: Collection<DeleteDocument>;
 
-  /** @param isCluster whether different servers may keep writes to different collections */
-  constructor(db: Db, isCluster: boolean) {
-    // In a database with one journal nothing is kept without what was written before it: notes need not wait for the disk.
-    const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
+  /** @param isEmbedded whether the engine ends with this process */
+  constructor(db: Db, isEmbedded: boolean) {
+    const light = unflushed(isEmbedded);
     this.#unfinished = db.collection<UnfinishedDocument>("_unfinished", light);
     this.#durable = db.collection<UnfinishedDocument>("_unfinished");
     this.#deletes = db.collection<DeleteDocument>("_deletes", light);

@@ -2,7 +2,7 @@
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { systemTableNames } from "../catalog/system-tables.js";
-import type { Config } from "../config.js";
+import { type Config, isEmbedded } from "../config.js";
 import { Contents } from "../files/contents.js";
 import type { FileDeps } from "../files/deps.js";
 import { withRecent } from "../files/recent-contents.js";
@@ -16,17 +16,18 @@ import type { RequireSpace } from "../space-check.js";
 export type FileParts = Pick<FileDeps, "contents" | "ledger" | "fileTables">;
 
 export function makeFileParts(
-  { s3, systemTablePrefix, uploadLeaseSeconds }: Config,
+  config: Config,
   store: Store,
   logger: Logger,
   requireSpace: RequireSpace | undefined,
 ): FileParts {
+  const { s3, systemTablePrefix, uploadLeaseSeconds } = config;
   const { files, folders } = systemTableNames(systemTablePrefix);
   const fileTables = { files, folders };
   const ledger = makeContentLedger(store.db, fileTables.files);
   const space = requireSpace && makeDiskSpace(store.db, requireSpace);
   const content = withRecent(
-    s3 === undefined ? makeGridFsContent(store.db, store.cluster, space) : makeS3Content(s3),
+    s3 === undefined ? makeGridFsContent(store.db, isEmbedded(config), space) : makeS3Content(s3),
   );
   const leaseMs = uploadLeaseSeconds * 1_000;
   const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });

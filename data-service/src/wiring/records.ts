@@ -38,6 +38,7 @@ import { RecordStore } from "../mongo/record-store.js";
 import { makeRuleStore, type RuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
+import { unflushed } from "../mongo/unflushed.js";
 import { loadRights } from "../permission/load-rights.js";
 import type { WritesOf } from "../records/acting-for.js";
 import { CountedWrites } from "../records/derived/counted-writes.js";
@@ -97,15 +98,15 @@ const clock = systemClock;
 
 export function makeRecords(from: RecordSources): RecordParts {
   const { config, secrets, metrics, logger } = from;
-  const { db, cluster } = from.store;
+  const { db } = from.store;
   const store = new RecordStore(db, config.queryTimeoutMs);
   const tables = tableParts(from);
   const { catalogs, catalogStore, presence } = tables;
   const journal = journalParts(from, store);
-  const notes = new UnfinishedStore(db, cluster);
+  const notes = new UnfinishedStore(db, isEmbedded(config));
   const once = makeOnceStore(db);
   const instance = presence.id;
-  const counts = new CountStore(db, cluster, instance, () => clock.now());
+  const counts = new CountStore(db, isEmbedded(config), instance, () => clock.now());
   const readRecord = recordReader({ catalogs, store });
   const permissions = rightParts(from, tables, readRecord);
   const parts: RecordParts = {
@@ -222,11 +223,10 @@ interface WriteSources {
 
 /** Writes that are journaled and counted, in the name of whoever makes them. */
 function writeParts(
-  { config, store: { db, cluster } }: RecordSources,
+  { config, store: { db } }: RecordSources,
   { store, journal, counts, instance }: WriteSources,
 ): WriteParts {
-  const unflushed = { writeConcern: { w: 1, journal: false } } as const;
-  const light = cluster ? store : new RecordStore(db, config.queryTimeoutMs, unflushed);
+  const light = isEmbedded(config) ? new RecordStore(db, config.queryTimeoutMs, unflushed(true)) : store;
   const journaled = { light, journal, instance, now: () => clock.now(), turns: new Map() };
   const writesOn = (store: RecordStore, actor: Actor): CountedWrites =>
     new CountedWrites(new JournaledStore({ ...journaled, store, actor }), counts);
