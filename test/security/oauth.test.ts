@@ -1,5 +1,6 @@
 // Security rows A1 to A24: the OAuth flow and the cookie bridge.
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { secretHash } from "@portico/shared/secret-hash";
 import { setCookies } from "../contract/auth/jar.js";
@@ -308,6 +309,22 @@ describe("the start", () => {
       sent.end();
     });
     expect(new URL(location).searchParams.get("redirect_uri")).toBe(`${api}/auth/google/callback`);
+  });
+
+  // Node's fetch has a mode of its own.
+  it.each([
+    ["a page", "document", "navigate", 302],
+    ["a page's service worker, which passes a navigation on", "empty", "navigate", 302],
+    ["a page's script", "empty", "cors", 400],
+    ["a page's script, without CORS", "empty", "no-cors", 400],
+    ["a frame", "iframe", "navigate", 400],
+  ])("A6 is for navigation: %s", async (_who, destination, mode, status) => {
+    const headers = { "Sec-Fetch-Dest": destination, "Sec-Fetch-Mode": mode };
+    const { pathname, search } = new URL(startUrl(api, "google", `${system.stack.appUrl}/`));
+    const url = new URL(pathname + search, system.stack.gateway.url);
+    const sent = request(url, { agent: false, headers: { ...headers, Host: new URL(api).host } }).end();
+    const [answer]: IncomingMessage[] = await once(sent, "response");
+    expect(answer?.resume().statusCode).toBe(status);
   });
 
   it("A19 leaves at most five flow cookies in a jar, and the newest flow works", async () => {

@@ -6,11 +6,13 @@ import type { RequestHandler } from "express";
 /** @throws AppError METHOD_NOT_ALLOWED or BAD_REQUEST; nothing is spent by what is refused here (security row A6) */
 export const requireNavigation: RequestHandler = (request, _response, next) => {
   if (request.method !== "GET") throw notAllowed(request.method, ["GET"]);
-  const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz, "sec-fetch-dest": dest } = request.headers;
+  const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz } = request.headers;
   if (/prefetch|prerender/i.test([secPurpose, purpose, xMoz].join(" "))) {
     throw new AppError("BAD_REQUEST", "This address is not for prefetching.");
   }
-  if (dest !== undefined && dest !== "document") {
+  const { "sec-fetch-dest": dest = "document", "sec-fetch-mode": mode } = request.headers;
+  // A page's service worker sends its navigations on as "empty"; no script can ask in that mode.
+  if (dest !== "document" && !(dest === "empty" && mode === "navigate")) {
     throw new AppError(
       "BAD_REQUEST",
       `This address is for navigation, not for a request of type ${JSON.stringify(dest)}.`,
