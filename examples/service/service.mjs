@@ -1,7 +1,7 @@
 // A service beside Portico: it checks its callers' tokens by the published keys, and calls the data service with an
 // API token of its own. Plain Node and one library.
 import { createServer } from "node:http";
-import { createRemoteJWKSet, jwtVerify } from "jose";
+import { createRemoteJWKSet, errors, jwtVerify } from "jose";
 
 const {
   PORTICO_URL = "http://127.0.0.1:3001",
@@ -19,9 +19,15 @@ if (PORTICO_TOKEN === undefined) {
 // after it was published, so jose must not wait half a minute between two times that it asks.
 const keys = createRemoteJWKSet(new URL("/.well-known/jwks.json", PORTICO_URL), { cooldownDuration: 5_000 });
 
-/** The user behind an `Authorization` header; undefined unless it holds a valid access token of this deployment. */
+/** What jose says when the keys can't be had; the rest of its errors is about the token. */
+const WITHOUT_KEYS = ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"];
+
+/**
+ * The user behind an `Authorization` header; undefined unless it holds a valid access token of this deployment.
+ * @throws when the keys can't be had: then nobody knows whether it is one, and a caller who is told "no" would sign in again
+ */
 async function userOf(authorization = "") {
-  const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
+  const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (token === undefined) return undefined;
   const rules = {
     algorithms: ["EdDSA"],
@@ -31,7 +37,10 @@ async function userOf(authorization = "") {
   };
   return jwtVerify(token, keys, rules).then(
     ({ payload }) => payload.sub,
-    () => undefined,
+    (error) => {
+      if (error instanceof errors.JOSEError && !WITHOUT_KEYS.includes(error.code)) return undefined;
+      throw error;
+    },
   );
 }
 

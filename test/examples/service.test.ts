@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { decodeProtectedHeader } from "jose";
 import { make } from "../contract/records/make.js";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
+import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { until } from "../support/wait.js";
@@ -16,8 +17,34 @@ const SERVICE = { email: "service@example.com", password: "the service's" };
 
 let stack: Stack;
 let annId: string;
-let service: ChildProcess;
-let url: string;
+let service: Service;
+
+interface Service {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Runs it on a free port. */
+async function startService(porticoUrl: string, token: string): Promise<Service> {
+  const child: ChildProcess = spawn(process.execPath, [join(projectRoot, "examples/service/service.mjs")], {
+    env: {
+      PATH: process.env.PATH,
+      PORTICO_URL: porticoUrl,
+      APP_URL: stack.appUrl,
+      PORTICO_TOKEN: token,
+      PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  if (child.stdout === null) throw new Error("no output");
+  const [line] = await once(createInterface(child.stdout), "line");
+  const stop = async () => {
+    const ended = once(child, "exit");
+    child.kill();
+    await ended;
+  };
+  return { url: String(line), stop };
+}
 
 beforeAll(async () => {
   stack = await startStack();
@@ -27,37 +54,42 @@ beforeAll(async () => {
   const owner: Api = await signIn(`${stack.appUrl}/api`, SERVICE);
   const wish = { name: "example", expiresAt: "never", readOnly: true };
   const { token } = await make(owner, "auth/api-tokens", wish);
-  service = spawn(process.execPath, [join(projectRoot, "examples/service/service.mjs")], {
-    env: {
-      PATH: process.env.PATH,
-      PORTICO_URL: stack.dataUrl,
-      APP_URL: stack.appUrl,
-      PORTICO_TOKEN: token,
-      PORT: "0",
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  if (service.stdout === null) throw new Error("no output");
-  const [line] = await once(createInterface(service.stdout), "line");
-  url = String(line);
+  service = await startService(stack.dataUrl, token);
 });
 
 afterAll(async () => {
-  const ended = once(service, "exit");
-  service.kill();
-  await ended;
-  await stack.stop();
+  await service?.stop();
+  await stack?.stop();
 });
 
 const tokenOf = async (credentials: object): Promise<string> =>
   (await apiOf(`${stack.appUrl}/api`).post("/auth/login", credentials)).body.accessToken;
 const ask = (token?: string) =>
-  apiOf(url, token === undefined ? {} : { Authorization: `Bearer ${token}` }).get("/");
+  apiOf(service.url, token === undefined ? {} : { Authorization: `Bearer ${token}` }).get("/");
 
 describe("the example service", () => {
   it("knows its caller by their token, and Portico knows the service by its own", async () => {
     const { status, body } = await ask(await tokenOf(ANN));
     expect([status, body]).toEqual([200, { user: annId, service: SERVICE.email }]);
+  });
+
+  it("takes the word before the token in any case, as Portico does", async () => {
+    const api = apiOf(service.url, { Authorization: `bearer ${await tokenOf(ANN)}` });
+    expect((await api.get("/")).body.user).toBe(annId);
+  });
+
+  it.each([
+    ["does not answer", async () => `http://127.0.0.1:${await freePort()}`],
+    ["answers something else", async () => stack.appUrl],
+  ])("calls no token invalid while whoever publishes the keys %s", async (_what, porticoUrl) => {
+    const alone = await startService(await porticoUrl(), "svc_pat_x");
+    try {
+      const api = apiOf(alone.url, { Authorization: `Bearer ${await tokenOf(ANN)}` });
+      expect((await api.get("/")).status).toBe(502);
+      expect((await apiOf(alone.url).get("/")).status).toBe(401);
+    } finally {
+      await alone.stop();
+    }
   });
 
   it("knows them by a key that was added while it ran, as soon as tokens are signed with it", async () => {
