@@ -206,6 +206,30 @@ describe("the bridge in a browser", () => {
     await context.close();
   });
 
+  test("cuts a popup off from the page that opened it, which hears of the end by a BroadcastChannel", async () => {
+    const { context, page } = await open();
+    await page.goto(chatUrl);
+    const opened = page.waitForEvent("popup");
+    await page.evaluate(
+      (url) => {
+        const popup = window.open(url);
+        const heard = new Promise((resolve) => {
+          new BroadcastChannel("signed-in").onmessage = ({ data }) => resolve(data);
+        });
+        Object.assign(window, { popup, heard });
+      },
+      startAt(chatUrl, "google", `${chatUrl}/after`, "/portal"),
+    );
+    const popup = await opened;
+    await choose(popup, newEmail());
+    await popup.waitForURL(`${chatUrl}/after`);
+    expect(await popup.evaluate(() => window.opener)).toBeNull();
+    expect(await page.evaluate(() => Reflect.get(window, "popup").closed)).toBe(true);
+    await popup.evaluate(() => new BroadcastChannel("signed-in").postMessage("welcome"));
+    expect(await page.evaluate(() => Reflect.get(window, "heard"))).toBe("welcome");
+    await context.close();
+  });
+
   test("connects a provider from a signed-in page", async () => {
     const { context, page } = await open();
     const email = newEmail();
