@@ -53,7 +53,8 @@ export function chooseRange(
   { etag }: Pick<Validators, "etag">,
 ): RangeVerdict {
   const { range, "if-range": condition } = headers;
-  if (range === undefined || (condition !== undefined && condition !== etag)) return "whole";
+  if (range === undefined || isBackward(range) || (condition !== undefined && condition !== etag))
+    return "whole";
   // A suffix longer than the content means all of it (RFC 9110, section 14.1.2); range-parser refuses it.
   const suffix = /^bytes=-(\d+)$/.exec(range)?.[1];
   if (suffix !== undefined && size > 0 && Number(suffix) > size) return { start: 0, end: size - 1 };
@@ -62,6 +63,11 @@ export function chooseRange(
   if (ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1) return "whole";
   const [first] = ranges;
   return first === undefined ? "whole" : { start: first.start, end: first.end };
+}
+
+/** A range that ends before it begins makes all of them invalid (RFC 9110, section 14.1.1); range-parser calls it unsatisfiable. */
+function isBackward(range: string): boolean {
+  return [...range.matchAll(/(\d+)-(\d+)/g)].some(([, first, last]) => Number(last) < Number(first));
 }
 
 /** Without the fractions of a second that HTTP can't express. */

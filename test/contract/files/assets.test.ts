@@ -230,13 +230,13 @@ describe("parts of a file", () => {
     expect(part.equals(bytes.subarray(start, end + 1))).toBe(true);
   });
 
-  test.each(["bytes=600000-", "bytes=10-5", "bytes=-0"])("%s is 416 with the size", async (range) => {
+  test.each(["bytes=600000-", "bytes=-0"])("%s is 416 with the size", async (range) => {
     const { status, headers, bytes: body } = await get(path, { Range: range });
     expect([status, headers.get("content-range")]).toEqual([416, "bytes */600000"]);
     expect(JSON.parse(body.toString()).error.code).toBe("RANGE_NOT_SATISFIABLE");
   });
 
-  test.each(["bytes=a-b", "lines=1-2", "bytes=0-1,5-6", `bytes=${"0-,".repeat(1_000)}0-`])(
+  test.each(["bytes=a-b", "bytes=10-5", "lines=1-2", "bytes=0-1,5-6", `bytes=${"0-,".repeat(1_000)}0-`])(
     "%s is the whole, or what it comes to",
     async (range) => {
       const { status, bytes: body } = await get(path, { Range: range });
