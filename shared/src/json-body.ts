@@ -7,6 +7,7 @@ import { announcesTooMuch, hasBody } from "./has-body.js";
 import type { Json } from "./json.js";
 import { isJsonType } from "./json-type.js";
 import { readJson } from "./read-json.js";
+import { requireUncompressed } from "./require-uncompressed.js";
 import { utf8Type } from "./utf8-type.js";
 
 const bodies = beside<Request, Json>();
@@ -38,10 +39,7 @@ function requireSize(maxBytes: number): RequestHandler {
 }
 
 const requireJsonType: RequestHandler = (request, _response, next) => {
-  const { "content-encoding": encoding = "identity" } = request.headers;
-  if (hasBody(request.headers) && encoding.toLowerCase() !== "identity") {
-    throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body uncompressed, without Content-Encoding.");
-  }
+  requireUncompressed(request.headers);
   if (hasBody(request.headers) && !isJsonType(utf8Type(request.headers["content-type"]))) {
     throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body as application/json, in UTF-8.");
   }

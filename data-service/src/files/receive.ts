@@ -3,6 +3,7 @@
 import type { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
+import { requireUncompressed } from "@portico/shared/require-uncompressed";
 import type { Request, Response } from "express";
 import multer, { MulterError, type StorageEngine } from "multer";
 import type { Contents } from "./contents.js";
@@ -41,13 +42,14 @@ class StoringFailed extends Error {}
 
 /**
  * Reads the request to its end.
- * @throws AppError 400 or 413; then nothing is kept
+ * @throws AppError 400, 413 or 415; then nothing is kept
  */
 export async function receive(
   deps: ReceiveDeps,
   request: Request,
   response: Response,
 ): Promise<{ file: Received; parts: JsonObject }> {
+  requireUncompressed(request.headers);
   let file: Received | undefined;
   const storage: StorageEngine = {
     _handleFile(_request, { stream, originalname }, done) {

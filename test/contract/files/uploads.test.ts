@@ -5,7 +5,14 @@ import { MongoClient } from "mongodb";
 import { sendRaw } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
-import { filePart, MULTIPART, multipartBody, sendBody, textPart } from "../../support/multipart.js";
+import {
+  filePart,
+  MULTIPART,
+  multipartBody,
+  type Part,
+  sendBody,
+  textPart,
+} from "../../support/multipart.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
@@ -148,15 +155,26 @@ describe("what an upload refuses", () => {
     expect(await keptIn(database)).toEqual(before);
   });
 
-  test("text in a charset that is unknown: 400 that says so", async () => {
+  /** Sends parts byte by byte. */
+  async function sendParts(parts: Part[], more: Readonly<Record<string, string>> = {}) {
     const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", ANN);
-    const headers = { Authorization: `Bearer ${body.accessToken}`, "Content-Type": MULTIPART };
+    const headers = { Authorization: `Bearer ${body.accessToken}`, "Content-Type": MULTIPART, ...more };
+    const answer = await sendBody("POST", `${stack.appUrl}/api/svc_file`, headers, multipartBody(parts));
+    return { status: answer.status, body: JSON.parse(answer.body.toString()) };
+  }
+
+  test("text in a charset that is unknown: 400 that says so", async () => {
     const { head, content } = textPart("title", "t");
     const title = { head: [...head, "Content-Type: text/plain; charset=foo"], content };
-    const form = multipartBody([filePart("file", "a", "text/plain", "x"), title]);
-    const answer = await sendBody("POST", `${stack.appUrl}/api/svc_file`, headers, form);
-    expect(answer.status).toBe(400);
-    expect(JSON.parse(answer.body.toString()).message).toEqual(["title: must be text in UTF-8"]);
+    const { status, body } = await sendParts([filePart("file", "a", "text/plain", "x"), title]);
+    expect([status, body.message]).toEqual([400, ["title: must be text in UTF-8"]]);
+  });
+
+  test("a form with Content-Encoding, which is not read: 415", async () => {
+    const parts = [filePart("file", "a", "text/plain", "x")];
+    const { status, body } = await sendParts(parts, { "Content-Encoding": "gzip" });
+    expect([status, body.message]).toEqual([415, "Send the body uncompressed, without Content-Encoding."]);
+    expect((await sendParts(parts, { "Content-Encoding": "identity" })).status).toBe(201);
   });
 
   test("a text part beyond 64 KiB: 413", async () => {
