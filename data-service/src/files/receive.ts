@@ -134,10 +134,11 @@ function partsOf(body: unknown): JsonObject {
   return Object.fromEntries(parts);
 }
 
+const UNKNOWN_PART = `unknown part; send file, and if you want ${TEXT_PARTS.join(", ")}`;
+
 function partProblem(name: string, value: unknown): string | undefined {
   if (name === "file") return 'must be a file, with filename="…" in its head';
-  if (!TEXT_PARTS.some((known) => known === name))
-    return `unknown part; send file, and if you want ${TEXT_PARTS.join(", ")}`;
+  if (!TEXT_PARTS.some((known) => known === name)) return UNKNOWN_PART;
   if (Array.isArray(value)) return "must be sent once";
   if (typeof value !== "string") return "must be text in UTF-8";
   if (name === "isPublic" && value !== "true" && value !== "false") return 'must be "true" or "false"';
@@ -163,10 +164,12 @@ function refusalFor(error: unknown, maxBytes: number): unknown {
   if (error.code === "LIMIT_FILE_COUNT")
     return new AppError("VALIDATION_ERROR", { message: ["file: must be sent once"] });
   const where = (error.field ?? "body").slice(0, 100);
-  const problem = error.code.startsWith("LIMIT_UNEXPECTED")
-    ? 'the one file goes into the part "file"'
-    : error.message;
-  return new AppError("VALIDATION_ERROR", { message: [`${where}: ${problem}`] });
+  return new AppError("VALIDATION_ERROR", { message: [`${where}: ${problemOf(error)}`] });
+}
+
+function problemOf({ code, message }: MulterError): string {
+  if (code.startsWith("LIMIT_UNEXPECTED")) return 'the one file goes into the part "file"';
+  return code.startsWith("LIMIT_FIELD_NESTING") ? UNKNOWN_PART : message;
 }
 
 /** A stream that ended too early is the client's doing; a failure of the store is ours. */
