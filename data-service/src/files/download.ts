@@ -75,7 +75,8 @@ async function answer(
   const headers = {
     ...contentHeaders({ ...asset, filename, mimetype }, asAttachment),
     ETag: etag,
-    "Last-Modified": asset.at.toUTCString(),
+    // It may be yet to come (see `upload`); no answer says it is of a time after its own (RFC 9110, section 8.8.2.1).
+    ...(asset.at <= deps.clock.now() ? { "Last-Modified": asset.at.toUTCString() } : {}),
     "Accept-Ranges": "bytes",
   };
   // Not Express's `set`, which would add a charset that nobody knows.

@@ -53,14 +53,28 @@ export async function replace(
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
     const expected = expectedVersions(request.get("If-Match"));
-    const stamp = { values: await contentStamp(deps, file), needs: CONTENT };
-    const former = await deps.ledger.keysOf([id]);
+    const values = await contentStamp(deps, file);
+    const table = findTable(await deps.catalogs.get(), asked.table);
+    const [record] = await deps.store.byIds(table, [id], { [CONTENT_KEY]: 1, [CONTENT_AT]: 1 });
+    const former = record === undefined ? [] : [String(record[CONTENT_KEY])];
+    const at = timeAfter(record?.[CONTENT_AT], deps.clock.now());
+    const stamp = { values: { ...values, [CONTENT_AT]: at }, needs: CONTENT };
     // If several requests replace it at once, each removes the bytes it has seen: none are forgotten, and none are removed
     // too early.
     const stillMatching = () => async () => ({ [CONTENT_KEY]: { $in: former } });
     const wanted = { ...asked, principal, parameters, body: parts, stamp, stillMatching, expected };
     return deps.contents.letGo(former, () => update(deps, wanted));
   });
+}
+
+/**
+ * Since when a file has its next content: no two of them share a second, or who has the former, and goes by HTTP's dates, which
+ * have no fractions, would never hear of the other.
+ */
+function timeAfter(former: unknown, now: Date): Date {
+  if (!(former instanceof Date)) return now;
+  const next = new Date((Math.floor(former.getTime() / 1_000) + 1) * 1_000);
+  return next > now ? next : now;
 }
 
 /** Who sends the file, now that all of it has arrived. @throws AppError 401 when their session has ended meanwhile */

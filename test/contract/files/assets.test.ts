@@ -4,12 +4,14 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import sharp from "sharp";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
-import { keptIn, picture, uploaded } from "../../support/files.js";
+import { fileForm, keptIn, picture, uploaded } from "../../support/files.js";
 import { type Stack, startService, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { Browser } from "../auth/jar.js";
 
 const ANN = { email: "ann@example.com", password: "correct horse battery" };
@@ -304,6 +306,27 @@ describe("parts of a file", () => {
     await admin.send("PATCH", `/svc_file/${id}`, { body });
     const { status, headers } = await get(`/assets/${id}`, { "If-None-Match": String(former) });
     expect([status, headers.get("etag") === former]).toEqual([200, false]);
+  });
+
+  test("a content that was replaced within its second is another one to clients that go by the time", async () => {
+    await delay(1_000 - (Date.now() % 1_000));
+    const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true" });
+    const address = `/assets/${id}`;
+    const timeOf = async () => (await get(address)).headers.get("last-modified");
+    const former = String(await timeOf());
+    await admin.send("PATCH", `/svc_file/${id}`, { body: fileForm("newer", "a.txt") });
+    // Not yet there, unless the second has ended meanwhile.
+    const { headers } = await get(address);
+    const first = headers.get("last-modified");
+    expect(first).not.toBe(former);
+    expect(Date.parse(first ?? former)).toBeLessThanOrEqual(Date.parse(String(headers.get("date"))));
+    const { status, bytes: body } = await get(address, { "If-Modified-Since": former });
+    expect([status, body.toString()]).toEqual([200, "newer"]);
+    const rest = { "If-Unmodified-Since": former, Range: "bytes=1-2" };
+    expect((await get(address, rest)).status).toBe(412);
+    const time = await until(timeOf, (time) => time !== null);
+    expect(Date.parse(String(time))).toBeGreaterThan(Date.parse(former));
+    expect((await get(address, { "If-Modified-Since": String(time) })).status).toBe(304);
   });
 
   test("an empty file is 200 with length 0", async () => {
