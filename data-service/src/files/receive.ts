@@ -134,6 +134,9 @@ function partsOf(body: unknown): JsonObject {
   return Object.fromEntries(parts);
 }
 
+/** What busboy puts in the place of bytes that it can't read. Nobody can tell it any more from one that was sent. */
+const UNREADABLE = "\ufffd";
+
 const UNKNOWN_PART = `unknown part; send file, and if you want ${TEXT_PARTS.join(", ")}`;
 
 function partProblem(name: string, value: unknown): string | undefined {
@@ -141,6 +144,7 @@ function partProblem(name: string, value: unknown): string | undefined {
   if (!TEXT_PARTS.some((known) => known === name)) return UNKNOWN_PART;
   if (Array.isArray(value)) return "must be sent once";
   if (typeof value !== "string") return "must be text in UTF-8";
+  if (value.includes(UNREADABLE)) return "must be text in UTF-8, without U+FFFD";
   if (name === "isPublic" && value !== "true" && value !== "false") return 'must be "true" or "false"';
   return undefined;
 }

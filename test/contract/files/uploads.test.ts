@@ -155,10 +155,13 @@ describe("what an upload refuses", () => {
   });
 
   /** Sends parts byte by byte. */
-  async function sendParts(parts: Part[], more: Readonly<Record<string, string>> = {}) {
+  const sendParts = (parts: Part[], more: Readonly<Record<string, string>> = {}) =>
+    sendForm(multipartBody(parts), more);
+
+  async function sendForm(form: Buffer, more: Readonly<Record<string, string>> = {}) {
     const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", ANN);
     const headers = { Authorization: `Bearer ${body.accessToken}`, "Content-Type": MULTIPART, ...more };
-    const answer = await sendBody("POST", `${stack.appUrl}/api/svc_file`, headers, multipartBody(parts));
+    const answer = await sendBody("POST", `${stack.appUrl}/api/svc_file`, headers, form);
     return { status: answer.status, body: JSON.parse(answer.body.toString()) };
   }
 
@@ -167,6 +170,28 @@ describe("what an upload refuses", () => {
     const title = { head: [...head, "Content-Type: text/plain; charset=foo"], content };
     const { status, body } = await sendParts([filePart("file", "a", "text/plain", "x"), title]);
     expect([status, body.message]).toEqual([400, ["title: must be text in UTF-8"]]);
+  });
+
+  test("text that is not in the charset it should be in: 400 naming the part, and nothing is kept", async () => {
+    const before = await keptIn(database);
+    const file = filePart("file", "a", "text/plain", "x");
+    const bytes = Buffer.from([0xe9, 0x41]);
+    const title = { ...textPart("title", ""), content: bytes };
+    const { status, body } = await sendParts([file, title]);
+    expect([status, body.message]).toEqual([400, ["title: must be text in UTF-8, without U+FFFD"]]);
+    expect(await keptIn(database)).toEqual(before);
+
+    const head = [...title.head, "Content-Type: text/plain; charset=iso-8859-1"];
+    const said = await sendParts([file, { head, content: bytes }]);
+    expect([said.status, said.body.data[0].title]).toEqual([201, "éA"]);
+  });
+
+  test("a name that is not UTF-8 is kept, with U+FFFD for what can't be read", async () => {
+    const [name, rest] = ['Content-Disposition: form-data; name="file"', "Content-Type: text/plain"];
+    const parts = multipartBody([{ head: [`${name}; filename="?A.txt"`, rest], content: "x" }]);
+    parts[parts.indexOf("?A.txt")] = 0xe9;
+    const { status, body } = await sendForm(parts);
+    expect([status, body.data[0].filename]).toEqual([201, "\ufffdA.txt"]);
   });
 
   test("a form with Content-Encoding, which is not read: 415", async () => {
