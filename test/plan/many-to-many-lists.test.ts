@@ -1,0 +1,88 @@
+// Whatever is asked of a many-to-many relation from the side that holds the lists reads the records that these lead to, and
+// never the other table from end to end: not where lists of one link and of several stand side by side either.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { makeTable } from "../contract/records/make.js";
+import { type Api, asAdmin } from "../support/api.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+const TAGS = 300;
+const POSTS = 120;
+const linksOf = (at: number): number => (at + 1) % 4;
+const LINKS = Array.from({ length: POSTS }, (_, at) => linksOf(at)).reduce((sum, links) => sum + links, 0);
+
+interface Read {
+  readonly documentsExamined: number;
+}
+
+describe("lists of links", () => {
+  let stack: Stack;
+  let client: MongoClient;
+  let root: Api;
+
+  beforeAll(async () => {
+    stack = await startStack({ env: { QUERY_PLAN_MAX_KEYS: "0" } });
+    root = await asAdmin(stack);
+    const label = { name: "label", type: "string" };
+    await makeTable(root, { name: "tags", idType: "int", columns: [label] });
+    await makeTable(root, {
+      name: "posts",
+      idType: "int",
+      columns: [label],
+      relations: [{ name: "tags", type: "many-to-many", table: "tags", inverse: "posts" }],
+    });
+    await makeTable(root, {
+      name: "notes",
+      idType: "int",
+      columns: [label],
+      relations: [{ name: "post", type: "many-to-one", table: "posts", inverse: "notes" }],
+    });
+    client = await MongoClient.connect(stack.mongodbUrl);
+    const put = (name: string, count: number, of: (at: number) => object): Promise<unknown> => {
+      const documents = Array.from({ length: count }, (_, _id) => ({
+        _id,
+        label: `${name} ${_id}`,
+        ...of(_id),
+      }));
+      return client.db().collection<{ _id: number }>(name).insertMany(documents);
+    };
+    await put("tags", TAGS, () => ({}));
+    await put("posts", POSTS, (at) => ({
+      tagsIds: Array.from({ length: linksOf(at) }, (_, nth) => (at * 7 + nth * 13) % TAGS),
+    }));
+    await put("notes", POSTS, (at) => ({ postId: at }));
+  });
+
+  afterAll(async () => {
+    await client?.close();
+    await stack?.stop();
+  });
+
+  test.each<[asked: string, query: Record<string, unknown>, table?: string]>([
+    ["sorts by their number", { sort: "-_count(tags)" }],
+    ["sorts by the greatest", { sort: "-_max(tags.label)" }],
+    ["sorts by the least", { sort: "_min(tags.label)" }],
+    ["filters by one", { filter: { tags: { label: { _contains: "tags 1" } } }, limit: "0" }],
+    ["filters by none", { filter: { _not: { tags: { label: { _contains: "tags 1" } } } }, limit: "0" }],
+    ["filters by what one leads back to", { filter: { tags: { posts: { id: { _lt: 3 } } } }, limit: "0" }],
+    ["emptiness", { filter: { tags: { _is_null: true } } }],
+    ["shown records", { deep: { tags: { sort: "label", limit: 0 } }, limit: "0" }],
+    ["shown numbers", { fields: "id,_count(tags)", limit: "0" }],
+    [
+      "filters behind a link",
+      { filter: { post: { tags: { label: { _contains: "1" } } } }, limit: "0" },
+      "notes",
+    ],
+    [
+      "shown records behind a link",
+      { deep: { post: { deep: { tags: { limit: 0 } } } }, limit: "0" },
+      "notes",
+    ],
+  ])("%s", async (_, query, table = "posts") => {
+    const { status, body } = await root.get(`/${table}`, { fields: "id", ...query, explain: "true" });
+    expect(status).toBe(200);
+    const { questions, ...page }: Read & { readonly questions: readonly Read[] } = body.data[0];
+    for (const { documentsExamined } of [page, ...questions])
+      expect(documentsExamined).toBeLessThanOrEqual(2 * (POSTS + LINKS));
+  });
+});
