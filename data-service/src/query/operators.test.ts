@@ -57,6 +57,12 @@ function operandFor(type: DeclaredType, operator: string): Json {
   return type === "json" ? null : value;
 }
 
+/** How a refusal names an operator that another type may take with more than null. */
+function spelled(type: DeclaredType): (name: string) => string {
+  const isOnlyForNull = (name: string) => /^_n?eq$/.test(name) && ["json", "enumList"].includes(type);
+  return (name) => (isOnlyForNull(name) ? `${name} (with null only)` : name);
+}
+
 const PAIRS = COLUMN_TYPE_NAMES.flatMap((type) => [...OPERATORS.keys()].map((name) => ({ type, name })));
 
 describe("every operator on every column type", () => {
@@ -71,10 +77,16 @@ describe("every operator on every column type", () => {
     "$type refuses $name",
     ({ type, name }) => {
       expect(refusalOf(() => bindOperator(of(type), name, operandFor(type, name), "f"))).toBe(
-        `f: ${/^[aeio]/.test(type) ? "an" : "a"} ${type} column does not take ${name}; it takes ${operatorsOf(of(type)).join(", ")}`,
+        `f: ${/^[aeio]/.test(type) ? "an" : "a"} ${type} column does not take ${name}; it takes ${operatorsOf(of(type)).map(spelled(type)).join(", ")}`,
       );
     },
   );
+
+  it("the refusal of one offers no operand that is refused next", () => {
+    expect(refusalOf(() => bindOperator(of("json"), "_gt", 30, "f"))).toBe(
+      "f: a json column does not take _gt; it takes _eq (with null only), _neq (with null only), _is_null, _is_not_null",
+    );
+  });
 
   it("an encrypted column takes none", () => {
     for (const name of OPERATORS.keys()) {

@@ -297,14 +297,18 @@ function requireOperator(column: Column, name: string, operand: Json, path: Path
   if (allowed.length === 0) throw refuse(path, "an encrypted column can't be filtered by");
   if (operator === undefined) throw refuse(path, `unknown operator "${name}"${suggestion(name, allowed)}`);
   if (!allowed.includes(name)) {
-    throw refuse(path, `${columnOf(column.type)} does not take ${name}; it takes ${allowed.join(", ")}`);
+    const taken = allowed.map((each) => (comparesOnlyNull(column, each) ? `${each} (with null only)` : each));
+    throw refuse(path, `${columnOf(column.type)} does not take ${name}; it takes ${taken.join(", ")}`);
   }
-  const comparesValues = operator.families.some(
-    (each) => each !== "null" && familiesOf(column).includes(each),
-  );
-  if (!comparesValues && operator.families.includes("equality") && operand !== null)
-    throw refuse(path, onlyNull(column.type));
+  if (comparesOnlyNull(column, name) && operand !== null) throw refuse(path, onlyNull(column.type));
   return operator;
+}
+
+/** Does the operator compare values, but none of this column? */
+function comparesOnlyNull(column: Column, name: string): boolean {
+  const families = OPERATORS.get(name)?.families ?? [];
+  const comparesValues = families.some((each) => each !== "null" && familiesOf(column).includes(each));
+  return !comparesValues && families.includes("equality");
 }
 
 /** What a column without equality accepts instead. */
