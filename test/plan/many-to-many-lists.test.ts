@@ -58,8 +58,26 @@ describe("lists of links", () => {
     await stack?.stop();
   });
 
+  test("are as long as the number of records that they lead to, which needs none of these", async () => {
+    const aggregate = { tags: { count: true } };
+    const { body } = await root.get("/posts", { aggregate, sort: "-_count(tags)", explain: "true" });
+    expect([body.data[0].aggregate.documentsExamined, body.data[0].documentsExamined]).toEqual([
+      POSTS,
+      POSTS,
+    ]);
+    const answer = await root.get("/posts", {
+      aggregate,
+      fields: "_count(tags)",
+      sort: "-_count(tags),id",
+      limit: "1",
+    });
+    expect(answer.body).toMatchObject({
+      data: [{ _count: { tags: 3 } }],
+      meta: { aggregate: { tags: { count: LINKS } } },
+    });
+  });
+
   test.each<[asked: string, query: Record<string, unknown>, table?: string]>([
-    ["sorts by their number", { sort: "-_count(tags)" }],
     ["sorts by the greatest", { sort: "-_max(tags.label)" }],
     ["sorts by the least", { sort: "_min(tags.label)" }],
     ["filters by one", { filter: { tags: { label: { _contains: "tags 1" } } }, limit: "0" }],

@@ -224,9 +224,16 @@ export function isAboutKey(predicate: Relational): boolean {
   const { relation, target, visible } = predicate;
   const { link } = relation;
   if (link.on !== "self" || visible.kind !== "always") return false;
-  // Other programs write anything into a list of theirs, and delete what one of ours leads to.
-  if (link.list) return asksForAny(predicate) && link.isAdopted !== true && target.isAdopted !== true;
+  if (link.list) return asksForAny(predicate) && isOwnList(relation, target);
   return predicate.kind === "exists" || speaksOnlyOf(predicate.where, target.idColumn);
+}
+
+/**
+ * Does the record hold a list in which each link is named once and leads to a record? Other programs write anything into a
+ * list of theirs, and delete what one of ours leads to.
+ */
+export function isOwnList({ link }: Relation, target: Table): boolean {
+  return link.on === "self" && link.list && link.isAdopted !== true && target.isAdopted !== true;
 }
 
 /** Does it ask for nothing but that there is a related record? `{"tags":{}}` of a to-many relation says the same. */

@@ -293,6 +293,25 @@ describe("the pipeline of a list", () => {
     ]);
   });
 
+  it("counts the links of a list of its own, unless a rule may hide some of what they lead to", () => {
+    const size = { $cond: [{ $isArray: "$tagsIds" }, { $size: "$tagsIds" }, 0] };
+    const sorted = list({ fields: "id", sort: "_count(tags)" });
+    expect(sorted.slice(0, 2)).toEqual([{ $set: { __1: size } }, { $sort: { __1: 1, _id: 1 } }]);
+    expect(lowerAggregate(queryOf({ aggregate: { tags: { count: true } } }))[0]).toEqual({
+      $set: { __1: size },
+    });
+    const some: AuthorizedPredicate = {
+      kind: "test",
+      column: column("tags.label"),
+      test: { op: "eq", value: "x" },
+    };
+    const view = new ReadView(catalog, () => ({ rows: some, grants: [{ rows: some, members: () => true }] }));
+    const ruled = list({ fields: "id", sort: "_count(tags)" }, { view });
+    expect(ruled).toContainEqual({
+      $lookup: expect.objectContaining({ from: "tags", localField: "tagsIds" }),
+    });
+  });
+
   it.each([
     ["-_max(reviews.stars)", -1, "$max"],
     ["_min(reviews.stars)", 1, "$min"],

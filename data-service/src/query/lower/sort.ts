@@ -1,6 +1,6 @@
 // Sort keys -> the joins that fetch what they compare, and the $sort document.
 import type { RowRules, SortKey, Step } from "../ast.js";
-import { matchStages } from "./condition.js";
+import { isOwnList, matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";
 import { joinStage } from "./join.js";
 
@@ -85,7 +85,8 @@ function lowerCountKey(step: Step, direction: 1 | -1, rules: RowRules, names: Na
 }
 
 /**
- * Stages that put the number of visible related records into the field `value`.
+ * Stages that put the number of visible related records into the field `value`. Of a list of our own links to records that no
+ * rule hides, it is the length.
  * @param joined where the join puts what it finds
  */
 export function countJoin(
@@ -95,11 +96,19 @@ export function countJoin(
   value: string,
   joined = names.next(),
 ): Stage[] {
-  const pipeline = [...matchStages([rules(step.target)], names), { $count: "value" }];
+  const { relation, target } = step;
+  const rule = rules(target);
+  if (rule.kind === "always" && isOwnList(relation, target))
+    return [{ $set: { [value]: sizeOf(`$${relation.link.field}`) } }];
+  const pipeline = [...matchStages([rule], names), { $count: "value" }];
   return [
-    joinStage(step.relation, step.target, pipeline, joined),
+    joinStage(relation, target, pipeline, joined),
     { $set: { [value]: { $ifNull: [{ $first: `$${joined}.value` }, 0] } } },
   ];
+}
+
+function sizeOf(list: string): Document {
+  return { $cond: [{ $isArray: list }, { $size: list }, 0] };
 }
 
 /** Records without a value come last in both directions, so a flag is the first key. */
