@@ -24,6 +24,11 @@ export function tookTooLong(cause?: unknown): AppError {
   return new AppError("QUERY_TIMEOUT", { message, cause });
 }
 
+/** Is it this refusal? */
+export function isTookTooLong(error: unknown): boolean {
+  return error instanceof AppError && error.code === "QUERY_TIMEOUT";
+}
+
 /**
  * Something unique is taken. As the database refuses it, this names everything that is unique together;
  * `records/write/tell-taken` reduces that to what the caller may know.

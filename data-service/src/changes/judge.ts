@@ -1,5 +1,4 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
-import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
@@ -19,7 +18,7 @@ import { Remembered } from "../records/read/remembered.js";
 import { NoRoom } from "../records/read/room.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
-import { CantDecrypt, RecordTooLarge } from "../store-refusals.js";
+import { CantDecrypt, isTookTooLong, RecordTooLarge } from "../store-refusals.js";
 import { eventsOf, type JudgedEvent } from "./events-of.js";
 
 /** Records that are told together. They are held until the slowest of their clients has read them. */
@@ -84,7 +83,7 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
   try {
     return await judgeInTime(deps, wish, entries);
   } catch (err) {
-    if (!(err instanceof AppError && err.code === "QUERY_TIMEOUT")) throw err;
+    if (!isTookTooLong(err)) throw err;
     const [only, ...more] = entries;
     if (only === undefined || more.length > 0) throw new NoRoom();
     // Whoever came back to this change would wait for it in vain again.

@@ -1,14 +1,16 @@
 // GET /svc_table/{id}/advice: what reads too much, and the index that ends it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, type Query, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
 interface Advised {
   readonly shape: { readonly table: string; readonly filter: unknown[]; readonly sort: string[] };
   readonly seen: number;
-  readonly examined: number;
-  readonly returned: number;
-  readonly ratio: number;
+  readonly timedOut: number;
+  readonly examined: number | null;
+  readonly returned: number | null;
+  readonly ratio: number | null;
   readonly advice: Record<string, unknown> | null;
   readonly sentence: string;
 }
@@ -278,5 +280,54 @@ describe("advice on indexes", () => {
     expect(await statusOf(root, "/svc_table/nonsense/advice")).toBe(404);
     const post = await root.post(path, {});
     expect([post.status, post.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+});
+
+describe("advice on queries that take longer than they may", () => {
+  let stack: Stack;
+  let root: Api;
+  let id: string;
+
+  beforeAll(async () => {
+    stack = await startStack({ env: { QUERY_TIMEOUT_MS: "300" } });
+    root = await asAdmin(stack);
+    const columns = [{ name: "name", type: "string" }];
+    const relations = [{ name: "former", type: "many-to-one", table: "steps", inverse: "later" }];
+    const { status, body } = await root.post("/svc_table", {
+      name: "steps",
+      idType: "int",
+      columns,
+      relations,
+    });
+    expect(status).toBe(201);
+    id = body.data[0].id;
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const steps = client.db().collection<{ _id: number; name: string; formerId: number }>("steps");
+    await steps.insertMany(
+      Array.from({ length: 20_000 }, (_, _id) => ({ _id, name: `${_id % 7}`, formerId: _id })),
+    );
+    await client.close();
+  });
+
+  afterAll(() => stack?.stop());
+
+  test("tells them, before all others, with what they were asked for", async () => {
+    const late = { fields: "id", sort: "former.name", limit: "2" };
+    expect((await root.get("/steps", late)).status).toBe(504);
+    await root.get("/steps", { filter: { name: "none" } });
+    expect((await root.get("/steps", { ...late, limit: "0" })).status).toBe(504);
+    const { body } = await root.get(`/svc_table/${id}/advice`);
+    const [first, second]: Advised[] = body.data;
+    expect(first).toMatchObject({
+      shape: { table: "steps", filter: [], sort: ["former.name"] },
+      seen: 2,
+      timedOut: 2,
+      examined: null,
+      returned: null,
+      ratio: null,
+      advice: null,
+      sentence: expect.stringMatching(/ 2 of 2 took longer than a query may \(QUERY_TIMEOUT_MS\)\.$/),
+    });
+    expect(second).toMatchObject({ timedOut: 0, examined: 20_000, advice: { index: ["name"] } });
   });
 });

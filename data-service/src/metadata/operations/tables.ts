@@ -119,9 +119,10 @@ const CHANGE_REFUSALS = [...FORWARDED, 403, 404, 409, 422] as const;
 const ADVICE = object({
   shape: { type: "object" },
   seen: WHOLE_NUMBER,
-  examined: WHOLE_NUMBER,
-  returned: WHOLE_NUMBER,
-  ratio: { type: "number" },
+  timedOut: WHOLE_NUMBER,
+  examined: { type: ["integer", "null"] },
+  returned: { type: ["integer", "null"] },
+  ratio: { type: ["number", "null"] },
   advice: { type: ["object", "null"] },
   sentence: TEXT,
 });

@@ -5,7 +5,7 @@ import { type Principal, requireRoot } from "../../principal.js";
 import { type Advice, type Suggestion, suggest } from "../../query/advice/suggest.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { SeenShape } from "./seen-queries.js";
+import type { Facts, SeenShape } from "./seen-queries.js";
 
 /** Reading this many times what is answered calls for advice. */
 const WASTEFUL = 10;
@@ -38,8 +38,8 @@ export async function adviseTable(
 
 function adviceFor(seen: readonly SeenShape[], catalog: Catalog): JsonObject[] {
   return seen
-    .filter((each) => ratioOf(each) > WASTEFUL)
-    .toSorted((a, b) => wasteOf(b) - wasteOf(a))
+    .filter(({ timedOut, facts }) => timedOut > 0 || (facts !== undefined && ratioOf(facts) > WASTEFUL))
+    .toSorted((a, b) => b.timedOut - a.timedOut || wasteOf(b) - wasteOf(a))
     .flatMap((each) => {
       const suggestion = suggest(each.shape, catalog);
       return suggestion === undefined ? [] : [adviceJson(each, suggestion)];
@@ -47,25 +47,30 @@ function adviceFor(seen: readonly SeenShape[], catalog: Catalog): JsonObject[] {
 }
 
 /** A query that finds nothing is measured as if it had found one record. */
-function ratioOf({ examined, returned }: SeenShape): number {
+function ratioOf({ examined, returned }: Facts): number {
   return examined / Math.max(1, returned);
 }
 
 /** How much was read for nothing, all in all. */
-function wasteOf({ seen, examined, returned }: SeenShape): number {
-  return seen * (examined - returned);
+function wasteOf({ seen, facts }: SeenShape): number {
+  return facts === undefined ? 0 : seen * (facts.examined - facts.returned);
 }
 
 function adviceJson(seen: SeenShape, { advice, sentence }: Suggestion): JsonObject {
-  const { shape, seen: times, examined, returned } = seen;
+  const { shape, seen: times, timedOut, facts } = seen;
   return {
     shape: { table: shape.table, filter: shape.filter.map((part) => ({ ...part })), sort: [...shape.sort] },
     seen: times,
-    examined,
-    returned,
-    ratio: Math.round(ratioOf(seen) * 10) / 10,
+    timedOut,
+    examined: facts?.examined ?? null,
+    returned: facts?.returned ?? null,
+    ratio: facts === undefined ? null : Math.round(ratioOf(facts) * 10) / 10,
     advice: asJson(advice),
-    sentence: `${sentence} ${figures(seen)}`,
+    sentence: [
+      sentence,
+      ...(timedOut === 0 ? [] : [lateness(seen)]),
+      ...(facts ? [figures(facts)] : []),
+    ].join(" "),
   };
 }
 
@@ -74,7 +79,11 @@ function asJson(advice: Advice): JsonObject | null {
   return "index" in advice ? { index: [...advice.index] } : { ...advice };
 }
 
-function figures({ examined, returned }: SeenShape): string {
+function lateness({ seen, timedOut }: SeenShape): string {
+  return `${timedOut} of ${seen} took longer than a query may (QUERY_TIMEOUT_MS).`;
+}
+
+function figures({ examined, returned }: Facts): string {
   const records = (count: number): string => `${count} record${count === 1 ? "" : "s"}`;
   return `Now ${records(examined)} ${examined === 1 ? "is" : "are"} read to answer ${returned}.`;
 }

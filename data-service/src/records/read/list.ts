@@ -6,6 +6,7 @@ import { type StoredRecord, shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import { Stop } from "../../stop.js";
+import { isTookTooLong } from "../../store-refusals.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableRequest } from "../request.js";
 import { decidingActions } from "./asked-rows.js";
@@ -51,13 +52,13 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const effort = new Effort(deps.store.timeoutMs, stop);
   if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
   const started = deps.clock.now().getTime();
-  const plan = await planRead(deps, query, effort);
+  const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
   const lasting: Lasting = (source) =>
     caller === undefined ? source : whileAllowed(deps, caller, began, source);
   const [listed, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop }, lasting),
+    runList(deps, plan, started, { effort, stop }, lasting).catch(noteLate(deps, plan.query.root)),
     runMeta(deps, plan.query, effort),
   ]);
   if (format === undefined) return { ...listed, meta };
@@ -104,7 +105,26 @@ async function runList(
     unfold: (some) => unfold(root, some, shape),
     done: (count) => seen.done(() => pipelineOf(query, ranking), count),
   });
-  return { records };
+  return { records: endingWith(noteLate(deps, root), records) };
+}
+
+/** Notes what took longer than a query may, for advice. */
+function noteLate({ seenQueries }: RecordDeps, root: AuthorizedNode): (error: unknown) => never {
+  return (error) => {
+    if (isTookTooLong(error)) seenQueries.timedOut(root);
+    throw error;
+  };
+}
+
+async function* endingWith<Some>(
+  failed: (error: unknown) => never,
+  source: AsyncIterable<Some>,
+): AsyncGenerator<Some> {
+  try {
+    yield* source;
+  } catch (error) {
+    failed(error);
+  }
 }
 
 function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): number {

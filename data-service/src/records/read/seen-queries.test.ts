@@ -71,8 +71,8 @@ describe("what lists have read", () => {
       {
         shape: { table: "books", filter: [{ field: "pages", test: "equality" }], sort: [] },
         seen: 3,
-        examined: 900,
-        returned: 3,
+        timedOut: 0,
+        facts: { examined: 900, returned: 3 },
       },
     ]);
     expect(await seen.of(table("authors"))).toEqual([]);
@@ -82,7 +82,7 @@ describe("what lists have read", () => {
     const { seen, finish } = setUp();
     seen.note(answered({ limit: 3, page: 5 }));
     await finish();
-    expect(await seen.of(table("books"))).toMatchObject([{ returned: 15 }]);
+    expect(await seen.of(table("books"))).toMatchObject([{ facts: { returned: 15 } }]);
   });
 
   it("is explained one at a time, and no more than a few wait", async () => {

@@ -34,6 +34,13 @@ const REST_MS = 600_000;
 export interface SeenShape {
   readonly shape: QueryShape;
   readonly seen: number;
+  /** How many of these took longer than a query may. */
+  readonly timedOut: number;
+  /** Undefined where none was answered. */
+  readonly facts: Facts | undefined;
+}
+
+export interface Facts {
   /** Documents the database read for one such query, or index keys where it read those alone. */
   readonly examined: number;
   /** Records of them that served the answer. */
@@ -46,7 +53,9 @@ interface Entry {
   /** The table as it was when last explained: after a change of its indexes the old facts say nothing. */
   table: Table | undefined;
   explainedAt: number;
-  facts: { readonly examined: number; readonly returned: number } | undefined;
+  facts: Facts | undefined;
+  /** How many were not answered in time, with the table as it was then. */
+  late: { readonly table: Table; readonly times: number } | undefined;
 }
 
 /** A list that was answered. */
@@ -117,6 +126,13 @@ export class SeenQueries {
     this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
   }
 
+  /** Counts a list that took longer than a query may. It is not explained, which would take as long. Never throws. */
+  timedOut(root: AuthorizedNode): void {
+    const { table } = root;
+    const entry = this.#see(root, () => ownRead(root));
+    entry.late = { table, times: lateAs(entry, table) + 1 };
+  }
+
   #noteQuestion({ table, pipeline, answers, read, needs, as }: Question, milliseconds: number): void {
     if (read === undefined) return;
     const sample = {
@@ -146,7 +162,14 @@ export class SeenQueries {
   #see(whose: object, read: () => TableRead): Entry {
     const { key, shape } = getOrMake(this.#shapes, whose, () => keyedShape(read()));
     const known = this.#entries.get(key);
-    const entry = known ?? { shape, seen: 0, table: undefined, explainedAt: 0, facts: undefined };
+    const entry = known ?? {
+      shape,
+      seen: 0,
+      table: undefined,
+      explainedAt: 0,
+      facts: undefined,
+      late: undefined,
+    };
     if (known === undefined) this.#entries.set(key, entry);
     entry.seen += 1;
     return entry;
@@ -182,12 +205,19 @@ export class SeenQueries {
   /** What is known of the shapes of a table, once running explains are done or have taken long. */
   async of(table: Table): Promise<SeenShape[]> {
     await within(SETTLE_MS, this.#work);
-    return [...this.#entries.values()].flatMap(({ shape, seen, facts, table: then }) =>
-      facts !== undefined && isReadAlike(shape, then, table)
-        ? [{ shape: { ...shape, table: table.name }, seen, ...facts }]
-        : [],
-    );
+    return [...this.#entries.values()].flatMap((entry) => {
+      const { shape, seen, table: then } = entry;
+      const facts = isReadAlike(shape, then, table) ? entry.facts : undefined;
+      const timedOut = lateAs(entry, table);
+      if (facts === undefined && timedOut === 0) return [];
+      return [{ shape: { ...shape, table: table.name }, seen, timedOut, facts }];
+    });
   }
+}
+
+/** How many were not answered in time, of those that were read as they would be now. */
+function lateAs({ shape, late }: Entry, now: Table): number {
+  return late !== undefined && isReadAlike(shape, late.table, now) ? late.times : 0;
 }
 
 type Gathered = Omit<AnsweredList, "milliseconds">;
