@@ -187,7 +187,14 @@ describe("a change that is refused, of a record of whose former values others ha
     for (const path of [`/berths/${former}`, `/tags/${tag}`])
       expect((await api.delete(path)).status).toBe(200);
     change.goOn();
-    expect((await change.answer).status).toBe(400);
+    const { status, body } = await change.answer;
+    expect([status, body.error.details.kept]).toEqual([
+      400,
+      [
+        { table: "piers", id: expect.any(String) },
+        { table: "berths", id: expect.any(String) },
+      ],
+    ]);
     expect(await read(api, "yachts", id, "name,berth.name")).toMatchObject({
       name: "old",
       berth: { name: "made" },

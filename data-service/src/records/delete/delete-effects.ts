@@ -41,6 +41,8 @@ export interface Reach {
   readonly permanent: boolean;
   /** Only in this table, by its id. */
   readonly permanentIn?: string;
+  /** For what is taken back: what would go along (`CASCADE`) blocks it instead, for it belongs to others. */
+  readonly sparesOthers?: boolean;
   /** Whether the caller may hear of a relation that blocks it. */
   readonly mayKnow: MayKnow;
   /** Relations that are followed instead of blocking it. */
@@ -83,15 +85,16 @@ interface LinkEffect {
   readonly effect: "restrict" | "cascade" | "unlink";
 }
 
-/**
- * The effects of deleting from a table.
- * @param follows relations that take their records along, whatever `onDelete` says
- */
-function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => false): LinkEffect[] {
+/** The part of a reach that says what links do. */
+type LinkReach = Pick<Reach, "follows" | "sparesOthers">;
+
+/** The effects of deleting from a table. */
+function linkEffects(catalog: Catalog, table: Table, { follows, sparesOthers }: LinkReach): LinkEffect[] {
   return incomingLinks(catalog, table).map(({ owner, relation }): LinkEffect => {
-    if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
+    if (follows?.(owner, relation)) return { owner, relation, effect: "cascade" };
     if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
-    return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
+    const goesAlong = relation.onDelete === "CASCADE" && sparesOthers !== true;
+    return { owner, relation, effect: goesAlong ? "cascade" : "restrict" };
   });
 }
 
@@ -119,15 +122,15 @@ export function isWaiting(relation: Relation | undefined): boolean {
 }
 
 /** Can a link to a record of this table block its delete? */
-export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
-  return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
+export function canBeHeld(catalog: Catalog, table: Table, reach: LinkReach): boolean {
+  return linkEffects(catalog, table, reach).some(({ effect }) => effect === "restrict");
 }
 
 /** Can there be links that wait until it is decided what becomes of a record of this table? */
-export function isAwaited(catalog: Catalog, table: Table, follows?: Follow): boolean {
+export function isAwaited(catalog: Catalog, table: Table, reach: LinkReach): boolean {
   const waits = ({ effect, relation }: LinkEffect) =>
     effect === "cascade" && !isHolding(relation) && isWaiting(relation);
-  return canBeHeld(catalog, table, follows) || linkEffects(catalog, table, follows).some(waits);
+  return canBeHeld(catalog, table, reach) || linkEffects(catalog, table, reach).some(waits);
 }
 
 /** What a delete does to records that block it, or go along. */
@@ -142,16 +145,16 @@ export interface DeleteEffect extends LinkEffect {
  */
 export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): DeleteEffect[] {
   const isKeptHere = isKept(table, reach);
-  return linkEffects(catalog, table, reach.follows)
+  return linkEffects(catalog, table, reach)
     .filter(({ effect }) => effect !== "unlink")
     .map((each) => {
-      const { owner, effect } = each;
+      const { owner, relation, effect } = each;
       // A delete that can be undone must lose nothing: what would go for good blocks it. What its own table keeps is left to
       // whoever removes that for good.
       const isLost = owner.deletedAt === undefined || owner.id !== reach.permanentIn;
       if (isKeptHere && effect === "cascade" && !isKept(owner, reach) && isLost)
         return { ...each, effect: "restrict", state: "living" };
-      const keepsThem = effect === "cascade" && isKept(owner, reach);
+      const keepsThem = (effect === "cascade" || takesAlong(relation)) && isKept(owner, reach);
       return { ...each, state: isKeptHere || keepsThem ? "living" : "all" };
     });
 }

@@ -195,11 +195,11 @@ class DeleteNote {
   /** Records whose delete a link could block; and those taken along, where others go on their account. */
   #isToMark({ table, linked }: DeleteStep): boolean {
     const isTakenAlong = linked !== undefined && isHeld(this.#catalog, table);
-    return isTakenAlong || isAwaited(this.#catalog, table, this.#wanted.reach.follows);
+    return isTakenAlong || isAwaited(this.#catalog, table, this.#wanted.reach);
   }
 
   #onlyGoesAlong({ table, linked }: DeleteStep): boolean {
-    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach);
   }
 
   /** What of the steps is not noted yet; from here on it counts as noted. */

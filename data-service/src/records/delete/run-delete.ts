@@ -37,12 +37,18 @@ export class Deleter {
   readonly #catalog: Catalog;
   readonly #reach: Reach;
   readonly #going: FindGoing;
+  /** Finds what has come late: that goes with what is gone, whoever has it. */
+  readonly #late: FindGoing;
 
   constructor(deps: ActingDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
     this.#deps = deps;
     this.#catalog = catalog;
     this.#reach = reach;
     this.#going = new FindGoing(deps.store, catalog, reach);
+    this.#late =
+      reach.sparesOthers === true
+        ? new FindGoing(deps.store, catalog, { ...reach, sparesOthers: false })
+        : this.#going;
   }
 
   /**
@@ -88,7 +94,7 @@ export class Deleter {
   async lookAgain({ table, ids }: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
     if (ids.length === 0) return;
     const step = { table: tableById(this.#catalog, table.id) ?? table, ids };
-    for (const effect of this.#going.effectsOn(step.table)) {
+    for (const effect of this.#late.effectsOn(step.table)) {
       if (!(await this.#isLinked(effect, step))) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
       else {

@@ -127,7 +127,13 @@ async function removeRest(
 ): Promise<void> {
   const condition = stillWanted(table, left);
   const wanted = await deps.store.existing(table, left.ids, [{ $match: condition }]);
-  const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left), ...following(deps, left) };
+  const asBegun = {
+    permanent: left.permanent,
+    ...permanentIn(left),
+    // Only what is taken back is deleted so.
+    sparesOthers: left.permanentIn !== undefined,
+  };
+  const reach = { ...OWN_REACH, ...asBegun, ...following(deps, left) };
   const deleter = new Deleter(actingForNobody(deps), catalog, reach);
   for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {

@@ -20,16 +20,7 @@ import { linksTo } from "../../query/lower/links.js";
 import { refuseContended } from "../../until-still.js";
 import { type Acting, actingForNobody } from "../acting-for.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
-import {
-  type DeleteStep,
-  isBound,
-  isKept,
-  OWN_REACH,
-  type Reach,
-  takesAlong,
-} from "../delete/delete-effects.js";
-import { FindGoing } from "../delete/find-going.js";
-import { stateCondition } from "../delete/kept.js";
+import { isBound, OWN_REACH, takesAlong } from "../delete/delete-effects.js";
 import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { Deleter } from "../delete/run-delete.js";
 import { linksIn, movedField } from "../derived/counted-writes.js";
@@ -38,6 +29,7 @@ import { keptSteps } from "./are-kept.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { atChanges } from "./former-fields.js";
 import { type Alike, groupedByBefore } from "./moved.js";
+import type { StayingRecords } from "./refused-in-part.js";
 import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
 
 type Given = RecordDeps & {
@@ -46,12 +38,17 @@ type Given = RecordDeps & {
 };
 type Deps = Acting<Given>;
 
-/**
- * Takes steps back, the last first. Doing it again changes nothing.
- * @returns those that have to wait until a deleted table comes back
- */
-export async function takeBack(given: Given, steps: readonly Step[]): Promise<readonly Step[]> {
-  if (steps.length === 0) return [];
+/** What became of steps that were taken back. */
+export interface TakenBack {
+  /** Steps that have to wait until a deleted table comes back. */
+  readonly waiting: readonly Step[];
+  /** Records that they had made, and that others have come to need. */
+  readonly staying: readonly StayingRecords[];
+}
+
+/** Takes steps back, the last first. Doing it again changes nothing. */
+export async function takeBack(given: Given, steps: readonly Step[]): Promise<TakenBack> {
+  if (steps.length === 0) return { waiting: [], staying: [] };
   const deps = actingForNobody(given);
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
@@ -65,7 +62,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<re
     if (step.kind === "made") needed.push(...(await changedSince(deps, table, step)));
     const back = async (): Promise<void> => {
       if (step.kind === "made")
-        await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
+        await unmake(deps, catalog, table, unneeded(await withNeeds(deps, catalog, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
       else await linkBack(deps, catalog, table, tableById(catalog, step.to.table), step);
     };
@@ -75,7 +72,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<re
       if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
   }
-  return kept;
+  return { waiting: kept, staying: await stayingOf(deps, catalog, without(steps, kept)) };
 }
 
 /** What must stay, and what that is bound to in turn: it would go along with that. */
@@ -105,7 +102,11 @@ function isSame(one: LinkedStep["to"], other: LinkedStep["to"]): boolean {
   return one.table === other.table && String(one.id) === String(other.id);
 }
 
-function without(needed: readonly LinkedStep["to"][], table: Table, step: MadeStep): MadeStep {
+function without(steps: readonly Step[], some: readonly Step[]): readonly Step[] {
+  return steps.filter((step) => !some.includes(step));
+}
+
+function unneeded(needed: readonly LinkedStep["to"][], table: Table, step: MadeStep): MadeStep {
   const staying = needed.filter((to) => to.table === table.id).map(({ id }) => idText(table, id));
   return { ...step, ids: step.ids.filter((id) => !staying.includes(idText(table, id))) };
 }
@@ -140,21 +141,42 @@ async function changedSince(
   return ids.filter((id) => !asMade.has(idText(table, id))).map((id) => ({ table: table.id, id }));
 }
 
-/** Deletes what was made, like any record: others may have linked to it, and where that forbids the delete it stays. */
+/** Those of the records that are there. */
+async function leftOf({ store }: Deps, table: Table, { ids, at }: MadeStep): Promise<readonly Stored[]> {
+  const ours = at === undefined ? [] : [{ $match: { [table.createdAt.field]: at } }];
+  const there = await store.existing(table, ids, ours);
+  return ids.filter((id) => there.has(idText(table, id)));
+}
+
+async function stayingOf(
+  deps: Deps,
+  catalog: Catalog,
+  steps: readonly Step[],
+): Promise<readonly StayingRecords[]> {
+  const staying: StayingRecords[] = [];
+  for (const step of steps) {
+    const table = tableById(catalog, step.table);
+    if (step.kind !== "made" || table === undefined) continue;
+    const ids = await leftOf(deps, table, step);
+    if (ids.length > 0) staying.push({ table: table.id, ids });
+  }
+  return staying;
+}
+
+/**
+ * Deletes what was made. What others have linked to it must not go along: it stays where that would, as where the link forbids
+ * the delete.
+ */
 async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep): Promise<void> {
-  const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
-  const there = await deps.store.existing(table, step.ids, ours);
-  const left = step.ids.filter((id) => there.has(idText(table, id)));
-  // It goes for good even if its table keeps deleted records, as if it had never been; what others linked to it goes as usual.
-  const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
+  const left = await leftOf(deps, table, step);
+  // It goes for good even if its table keeps deleted records, as if it had never been.
+  const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id, sparesOthers: true };
   const deleter = new Deleter(deps, catalog, reach);
   const hasGone = isJournaled(table) && left.length < step.ids.length;
   if (hasGone && step.isBrought !== true) await lookAfterGone(deps, deleter, table, step);
   if (left.length === 0) return;
-  const take = async (ids: readonly Stored[], condition: Document = {}): Promise<boolean> => {
-    await keepOthers(deps, catalog, { table, ids }, left, reach);
-    return deleter.takeAway({ table, ids }, { condition });
-  };
+  const take = (ids: readonly Stored[], condition: Document = {}): Promise<boolean> =>
+    deleter.takeAway({ table, ids }, { condition });
   const hooks = deps.hooksOf(table);
   const asMade = hooks.staysOnceChanged ? atChanges(0) : {};
   const takeOne = async (id: Stored): Promise<void> => {
@@ -179,43 +201,6 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
 async function lookAfterGone(deps: Deps, deleter: Deleter, table: Table, { ids }: MadeStep): Promise<void> {
   const there = await deps.store.existing(table, ids);
   await deleter.lookAgain({ table, ids: ids.filter((id) => !there.has(idText(table, id))) });
-}
-
-/**
- * Records of the same table that would go along and that others have made: they are deleted but kept, as usual.
- * @param own all that the request has made there
- * @throws AppError 409 when something blocks it, before any of it is touched
- */
-async function keepOthers(
-  deps: Deps,
-  catalog: Catalog,
-  { table, ids }: DeleteStep,
-  own: readonly Stored[],
-  reach: Reach,
-): Promise<void> {
-  if (table.deletedAt === undefined) return;
-  const going = await new FindGoing(deps.store, catalog, reach).find({ table, ids });
-  const goingIn = (which: Table): DeleteStep[] => going.filter((step) => step.table.id === which.id);
-  const isOwn = new Set(own.map((id) => idText(table, id)));
-  const others: Stored[] = [];
-  for (const step of goingIn(table)) {
-    for (const id of step.ids.filter((each) => !isOwn.has(idText(table, each)))) {
-      others.push(id);
-      // Unless it was deleted or moved away meanwhile; what goes along with it goes in the same act.
-      await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { condition: step.linked ?? {} });
-    }
-  }
-  if (others.length === 0) return;
-  // They may go on linking to what is kept as well, and to nothing else.
-  for (const relation of [...table.relations.values()].filter(takesAlong)) {
-    const { link } = relation;
-    const target = targetOf(catalog, relation);
-    const isKeptThere = isKept(target, reach);
-    const gone =
-      target.id === table.id ? own : isKeptThere ? [] : goingIn(target).flatMap((step) => step.ids);
-    const links = { _id: { $in: others }, ...linksTo(link, gone) };
-    await deps.writes.moveLink(table, link.field, { ...links, ...stateCondition(table, "deleted") }, null);
-  }
 }
 
 async function linkBack(

@@ -88,7 +88,7 @@ function world({ alone = false } = {}) {
           steps.filter(({ table }) => deleted.has(table) === is),
         );
         back.push(...(rest ?? []).toReversed().map(({ table }) => table));
-        return waiting ?? [];
+        return { waiting: waiting ?? [], staying: [] };
       },
       areDone: async () => there.areDone,
       areKept: async (steps) => steps.every(({ table }) => deleted.has(table)),

@@ -10,7 +10,9 @@ import { isOpen, type Note, type OnceOwner, type UnfinishedStore } from "../../m
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
+import { refusedWith, type StayingRecords } from "./refused-in-part.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
+import type { TakenBack } from "./take-back.js";
 import { takeBackOrder } from "./take-back-order.js";
 import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
 
@@ -24,8 +26,8 @@ export interface UnfinishedDeps {
   readonly instance: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes steps back, the last first. Gives those that have to wait until a deleted table comes back. */
-  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<readonly Step[]>;
+  /** Takes steps back, the last first. */
+  readonly takeBack: (steps: readonly Step[], logger: Logger) => Promise<TakenBack>;
   /** Is all there that the steps speak of? */
   readonly areDone: (steps: readonly Step[]) => Promise<boolean>;
   /** Is all of it in deleted tables that may come back? */
@@ -39,6 +41,13 @@ const ASKED_AGAIN_MS = 5_000;
 const LOOK_MS = 100;
 /** How often it goes on doing so when nobody waits for the answer any more. */
 const LATER_MS = 1_000;
+
+/** What became of a request under a note. */
+interface NotedTakenBack {
+  /** False when somebody has taken this process for dead, and took it back as well. */
+  readonly isOurs: boolean;
+  readonly staying: readonly StayingRecords[];
+}
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
@@ -67,20 +76,23 @@ export class Unfinished {
     try {
       return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
-      const isKnown = await this.#takenBack(steps, error).catch((err: unknown) => {
+      const { isKnown, staying } = await this.#takenBack(steps, error).catch((err: unknown) => {
         throw uncertain(err);
       });
       if (!isKnown) throwUnanswered(error);
-      throw error;
+      throw refusedWith(error, staying);
     }
   }
 
-  /** @returns whether it is known that nothing more of it can come */
-  async #takenBack(steps: readonly Step[], error: unknown): Promise<boolean> {
+  /** @returns whether it is known that nothing more of it can come, and what stays of it */
+  async #takenBack(
+    steps: readonly Step[],
+    error: unknown,
+  ): Promise<{ readonly isKnown: boolean; readonly staying: TakenBack["staying"] }> {
     const { areDone } = this.#deps;
     const isKnown = !mayStillBeDone(error) || (steps.length > 0 && (await areDone(steps).catch(() => false)));
-    await this.#takeBack(steps);
-    return isKnown;
+    const { staying } = await this.#takeBack(steps);
+    return { isKnown, staying };
   }
 
   /**
@@ -99,7 +111,7 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes } = this.#deps;
     const steps: Step[] = [];
-    const takeBack = (isOver = true): Promise<boolean> =>
+    const takeBack = (isOver = true): Promise<NotedTakenBack> =>
       this.#takeBackNoted(note, steps, isOver).catch((cause: unknown) => {
         throw takenBackLater(cause, turn !== undefined);
       });
@@ -117,7 +129,9 @@ export class Unfinished {
     };
     const result = await writes(log).catch(async (error: unknown) => {
       // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
-      throw isNoted && !(await takeBack(!mayStillBeDone(error))) ? tookTooLong() : error;
+      if (!isNoted) throw error;
+      const { isOurs, staying } = await takeBack(!mayStillBeDone(error));
+      throw isOurs ? refusedWith(error, staying) : tookTooLong();
     });
     // Without steps nothing was written, whatever was noted before. If this fails, this process can't tell whether the request
     // is whole: the note tells whoever looks.
@@ -172,18 +186,30 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  #takeBack(steps: readonly Step[]): Promise<readonly Step[]> {
+  #takeBack(steps: readonly Step[]): Promise<TakenBack> {
     return this.#deps.takeBack(steps, this.#deps.logger);
   }
 
   /**
    * What lies in deleted tables stays noted as long as these may come back.
    * @param isOver none of it can still be done; else the note stays for a second look
-   * @returns false when somebody has taken this process for dead, and took it back as well
    */
-  async #takeBackNoted(note: Omit<Note, "steps">, steps: readonly Step[], isOver: boolean): Promise<boolean> {
+  async #takeBackNoted(
+    note: Omit<Note, "steps">,
+    steps: readonly Step[],
+    isOver: boolean,
+  ): Promise<NotedTakenBack> {
+    const { waiting, staying } = await this.#takeBack(steps);
+    return { isOurs: await this.#noteTakenBack(note, steps, { waiting, isOver }), staying };
+  }
+
+  /** @returns false when somebody has taken this process for dead, and took it back as well */
+  async #noteTakenBack(
+    note: Omit<Note, "steps">,
+    steps: readonly Step[],
+    { waiting: kept, isOver }: Pick<TakenBack, "waiting"> & { readonly isOver: boolean },
+  ): Promise<boolean> {
     const { notes, clock } = this.#deps;
-    const kept = await this.#takeBack(steps);
     const now = clock.now();
     if (!isOver) {
       const left = steps.filter((step) => kept.includes(step) || !isListLink(step));
