@@ -73,7 +73,9 @@ export function refuseParameter(name: string, problem: string): AppError {
 function ownName(text: string): ParameterName | OwnName | undefined {
   const known = KNOWN.get(text);
   if (known !== undefined) return known;
-  const meant = MEANT.get(spelling(text));
+  // `filter.age` is how refusals call a place inside `filter`.
+  const [outer = "", ...inside] = text.split(/[.:]/);
+  const meant = MEANT.get(spelling(text)) ?? (inside.length > 0 ? MEANT.get(spelling(outer)) : undefined);
   // If `dryrun` were ignored, a delete that was only to be tried would really happen.
   if (meant !== undefined) {
     const counts = meant === "page" ? ', which counts pages of "limit" from 1' : "";
@@ -86,9 +88,12 @@ function bySpelling<Meant>([name, meant]: readonly [string, Meant]): [string, Me
   return [spelling(name), meant];
 }
 
-/** A name without its case, `-`, `_` and plural. */
+/** A name without its case, `-`, `_`, dots, colons, blanks and plural. */
 function spelling(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_]/g, "").replace(/s$/, "");
+  return name
+    .toLowerCase()
+    .replaceAll(/[-_.:\s\p{Cc}]/gu, "")
+    .replace(/s$/, "");
 }
 
 function decodePair(pair: string): [string, string] {

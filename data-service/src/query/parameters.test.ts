@@ -77,6 +77,17 @@ describe("parameters of an address", () => {
     ["filters[a]=1", "filters", "filter"],
     ["field=id", "field", "fields"],
     ["_limit=1", "_limit", "limit"],
+    ["%20dryRun=true", " dryRun", "dryRun"],
+    ["dryRun%09=true", "dryRun\t", "dryRun"],
+    ["dryRun%00=true", "dryRun\0", "dryRun"],
+    ["dry+run=true", "dry run", "dryRun"],
+    ["dry.run=true", "dry.run", "dryRun"],
+    ["filter.age=1", "filter.age", "filter"],
+    ["filter:age=1", "filter:age", "filter"],
+    ["filters.age[_eq]=1", "filters.age", "filter"],
+    ["deep.books.limit=1", "deep.books.limit", "deep"],
+    ["sort.=name", "sort.", "sort"],
+    ["limit [a]=1", "limit ", "limit"],
     ["p%41ge=1", "pAge", "page"],
     ["search=a", "search", "filter"],
     ["where[a]=1", "where", "filter"],
@@ -98,12 +109,21 @@ describe("parameters of an address", () => {
     },
   );
 
-  it.each(["fieldss", "filtering", "deletedAt", "sort2", "from to", "s", "", "-_"])(
-    "passes %j over, which is not ours by any spelling",
-    (name) => {
-      expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false });
-    },
-  );
+  it.each([
+    "fieldss",
+    "filtering",
+    "deletedAt",
+    "sort2",
+    "from to",
+    "s",
+    "",
+    "-_",
+    ".",
+    ".filter.age",
+    "my.filter",
+  ])("passes %j over, which is not ours by any spelling", (name) => {
+    expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false });
+  });
 
   it("takes switches, which are off unless they are named, and words", () => {
     const { parameters, isOn, textOf } = readCall(
