@@ -158,6 +158,21 @@ describe("a singleton", () => {
     expect((await admin.patch(`/settings/${id}`, { theme: "light" })).body.data[0].theme).toBe("light");
   });
 
+  it.each([
+    ["records", [{ v: "1" }, { v: "2" }]],
+    ["records that bring others along", [{ v: "1", by: { name: "a" } }, { v: "2" }]],
+  ])("refuses a list of %s for what it is, also while it is empty", async (what, list) => {
+    const name = what === "records" ? "conf" : "conf_by";
+    const by = { name: "by", type: "many-to-one", table: `${name}_authors` };
+    const text = (each: string) => ({ name: each, type: "string" });
+    await define({ name: `${name}_authors`, columns: [text("name")] });
+    await define({ name, singleton: true, columns: [text("v")], relations: [by] });
+    const { status, body } = await admin.post(`/${name}`, list);
+    const problem = `body: must be one record, as "${name}" holds a single one`;
+    expect([status, body.message]).toEqual([400, [problem]]);
+    expect((await admin.post(`/${name}`, list.slice(0, 1))).status).toBe(201);
+  });
+
   it("takes a new record when its only one was deleted", async () => {
     const { id } = (await admin.get("/settings")).body.data[0];
     await admin.delete(`/settings/${id}`);

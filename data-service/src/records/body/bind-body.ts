@@ -272,6 +272,7 @@ export function isWritable(
 /**
  * Checks a single body, or each of a list; there a violation begins with the place of its body in the request.
  * @param most how many violations of a list are told
+ * @param single the table, where it holds a single record: all of a longer list would be refused for one another
  */
 export function checkBulk<Checked>(
   body: Json,
@@ -279,9 +280,18 @@ export function checkBulk<Checked>(
   {
     pathOf = inList,
     most,
-  }: { readonly pathOf?: PathOf | undefined; readonly most?: number | undefined } = {},
+    single,
+  }: {
+    readonly pathOf?: PathOf | undefined;
+    readonly most?: number | undefined;
+    readonly single?: Table | undefined;
+  } = {},
 ): Checked[] {
   if (!isArray(body)) return [check(body, 0)];
+  if (single !== undefined && body.length !== 1) {
+    const problem = `body: must be one record, as "${single.name}" holds a single one`;
+    throw new AppError("VALIDATION_ERROR", { message: [problem] });
+  }
   if (body.length === 0 || body.length > MAX_BULK) {
     throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
   }

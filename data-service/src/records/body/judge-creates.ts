@@ -33,6 +33,11 @@ export interface GivenCreates {
   readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
+/** The table where it holds a single record. */
+export function singleton(table: Table): Table | undefined {
+  return table.singleton ? table : undefined;
+}
+
 /** Checks a body, or each of a list. */
 export async function bindCreates(
   deps: RecordDeps,
@@ -47,7 +52,7 @@ export async function bindCreates(
       body,
       (each, at) => alternativesFor(context, each, broughtLinksOf?.(at)),
       // An import tells of many lines, with its own limits for each and for all.
-      { pathOf, most: isImport ? Number.POSITIVE_INFINITY : undefined },
+      isImport ? { pathOf, most: Number.POSITIVE_INFINITY } : { pathOf, single: singleton(table) },
     );
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });

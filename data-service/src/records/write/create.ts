@@ -4,7 +4,7 @@ import { idText } from "../../catalog/record-ids.js";
 import type { Rights } from "../../permission/rights.js";
 import { alternativesFor, type BroughtLinks, checkBulk, openWrite } from "../body/bind-body.js";
 import { requireObject } from "../body/check-body.js";
-import { type BoundCreates, bindCreates, judgeCreates } from "../body/judge-creates.js";
+import { type BoundCreates, bindCreates, judgeCreates, singleton } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
 import type { Stamp } from "../body/write-plan.js";
 import { parseId } from "../find-table.js";
@@ -79,12 +79,13 @@ async function createWithNested(
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
   const ofAll = { count: 0 };
-  const bodies = checkBulk(body, (each) => {
+  const checkOne = (each: Json): JsonObject => {
     const record = requireObject(each);
     const check = (flat: JsonObject, own: BroughtLinks): void => void alternativesFor(context, flat, own);
     checkWithNested(maker, table, record, check, ofAll);
     return record;
-  });
+  };
+  const bodies = checkBulk(body, checkOne, { single: singleton(table) });
   const { ids, isRepeat } = await allOrNone(
     deps,
     { key, table, needsNote: true },
