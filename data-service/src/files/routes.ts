@@ -1,5 +1,5 @@
 // The routes of files besides those of every table: uploads, assets, the tree of folders, and emptying a folder.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isConflict } from "@portico/shared/app-error";
 import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
@@ -59,7 +59,9 @@ export function fileRoutes(deps: FileDeps): Router {
     const expected = expectedVersions(request.get("If-Match"));
     const [caller, id] = [callerOf(request), String(request.params.id)];
     const asked = { principal: caller.principal, caller, table: folders, id, expected, follows };
-    await remove(loggingFor(deps, request), asked);
+    await remove(loggingFor(deps, request), asked).catch((error: unknown) => {
+      throw namingRecursive(deps, error);
+    });
     respond(response, 200);
   });
   folder.all(passOn);
@@ -78,10 +80,22 @@ function exchangeOf(request: Request, response: Response): Exchange {
   return { request, response, parameters };
 }
 
-function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
-  return (owner, relation) =>
-    (owner.name === files && relation.name === "folder") ||
-    (owner.name === folders && relation.name === "parent");
+function insideFolders({ fileTables }: FileDeps): Follow {
+  return (owner, relation) => isInside(fileTables, owner.name, relation.name);
+}
+
+/** Does a link by this relation put its record into a folder? */
+function isInside({ files, folders }: FileDeps["fileTables"], table: unknown, relation: unknown): boolean {
+  return (table === files && relation === "folder") || (table === folders && relation === "parent");
+}
+
+/** The refusal of a folder that is not empty says how it goes all the same. */
+function namingRecursive({ fileTables }: FileDeps, error: unknown): unknown {
+  if (!isConflict(error) || !isInside(fileTables, error.details?.table, error.details?.relation))
+    return error;
+  const { code, messages, details, headers } = error;
+  const message = [messages].flat().join(" ").replace(/\.$/, ", or send ?recursive=true.");
+  return new AppError(code, { message, headers, ...(details && { details }), cause: error });
 }
 
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
