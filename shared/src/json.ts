@@ -28,6 +28,13 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? "nothing";
 }
 
+/** What is wrong with a body that is no object; null stands for none as well. */
+export function noObject(body: Json): string {
+  return body === null
+    ? "is null or missing; send a JSON object"
+    : `must be a JSON object, not ${kindOf(body)}`;
+}
+
 /** A number for a message. Beyond the safe integers, reading has rounded it, so what was sent is no longer known. */
 export function describeNumber(number: number): string {
   const size = Math.abs(number);

@@ -1,6 +1,6 @@
 // POST /svc_permission/explain, for root admins: why somebody may, or may not, do something.
 import { AppError } from "@portico/shared/app-error";
-import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
+import { isObject, type Json, type JsonObject, noObject } from "@portico/shared/json";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import { checkedElsewhere } from "../permission/check-rule.js";
 import type { Compiled, WriteGrant } from "../permission/compile-rules.js";
@@ -92,8 +92,7 @@ function mayAsRoot(rights: Rights, catalog: Catalog, table: Table, action: Actio
 
 function readQuestion(body: Json): Question {
   const problems: string[] = [];
-  if (!isObject(body))
-    throw new AppError("VALIDATION_ERROR", { message: [`body: must be a JSON object, not ${kindOf(body)}`] });
+  if (!isObject(body)) throw new AppError("VALIDATION_ERROR", { message: [`body: ${noObject(body)}`] });
   for (const key of Object.keys(body))
     if (!KEYS.includes(key)) problems.push(`${key}: unknown key; expected ${KEYS.join(", ")}`);
   const action = ACTIONS.find((each) => each === body.action);

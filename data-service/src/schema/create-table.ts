@@ -1,7 +1,7 @@
 // POST /svc_table: check the definition, reserve its name, make collection and indexes, publish.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
-import { isObject, type Json, kindOf } from "@portico/shared/json";
+import { isObject, type Json, noObject } from "@portico/shared/json";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
@@ -161,7 +161,7 @@ function checkNew(
   catalog: Catalog,
   { ownIds }: { readonly ownIds: boolean },
 ): TableDefinition {
-  if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
+  if (!isObject(body)) throw schemaError([`body: ${noObject(body)}`]);
   // Before anything else: a definition that is sent twice also repeats its inverse names, which would be reported instead.
   const { name } = body;
   if (typeof name === "string" && catalog.tables.get(name)?.system === false) throw nameTaken(name);

@@ -2,7 +2,7 @@
 // records.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
-import { isObject, type Json, kindOf } from "@portico/shared/json";
+import { isObject, type Json, noObject } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
@@ -84,7 +84,7 @@ export function planChange(
   body: Json,
   { ownIds = false }: Pick<DefinitionContext, "ownIds"> = {},
 ): ChangePlan {
-  if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
+  if (!isObject(body)) throw schemaError([`body: ${noObject(body)}`]);
   const existing = existingTable(definitions, id);
   const wanted = checkChanged(deps, definitions, existing, mergeDefinition(existing, body), { ownIds });
   const { after, steps, fills } = diff(existing, wanted);

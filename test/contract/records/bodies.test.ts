@@ -171,12 +171,14 @@ describe("no value is coerced", () => {
 
 describe("a body for a new record", () => {
   it.each([
-    ["a list member that is a number", [1], "[0].body"],
-    ["text", "Ann", "body"],
-    ["null", null, "body"],
-    ["true", true, "body"],
-  ])("must be an object, not %s", async (_name, body, path) => {
-    expect(await problemsOf(body)).toEqual(invalid(about(path)));
+    ["a list member that is a number", [1], "[0]: must be a JSON object, not a number"],
+    ["a list member that is null", [{ name: "Ann" }, null], "[1]: must be a JSON object, not null"],
+    ["text", "Ann", "body: must be a JSON object, not text"],
+    ["null", null, "body: is null or missing; send a JSON object"],
+    ["none at all", undefined, "body: is null or missing; send a JSON object"],
+    ["true", true, "body: must be a JSON object, not true or false"],
+  ])("must be an object, not %s", async (_name, body, problem) => {
+    expect(await problemsOf(body)).toEqual(invalid(problem));
   });
 
   it("names every violation at once, each with its field first", async () => {

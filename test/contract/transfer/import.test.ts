@@ -310,7 +310,7 @@ describe("an import of NDJSON", () => {
 
   it.each([
     ['{"name":"a"}\n{"name":\n', 2, "is not valid JSON; a record is one object on one line"],
-    ['{"name":"a"}\n[1]\n', 2, "body: must be a JSON object, not a list"],
+    ['{"name":"a"}\n[1]\n', 2, "must be a JSON object, not a list"],
     ['{"name":"a","nam":1}\n', 1, 'nam: unknown field; did you mean "name"?'],
     ['{"name":"a","count":"1"}\n', 1, 'count: must be a whole number, not "1"'],
     ['{"name":"a","__proto__":{}}\n', 1, "__proto__: unknown field"],

@@ -17,7 +17,7 @@ import { ALWAYS } from "../../query/ast.js";
 import { LIMITS } from "../../query/limits.js";
 import { inState } from "../../query/living.js";
 import type { LinkSet } from "./link-set.js";
-import { MOST_VIOLATIONS } from "./violations.js";
+import { MOST_VIOLATIONS, NoObject } from "./violations.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
@@ -95,14 +95,14 @@ export function checkBody(
     else untold += 1;
     return undefined;
   };
-  const checked = checkMembers(body, table, catalog, view, mode, report);
+  const checked = checkMembers(requireObject(body), table, catalog, view, mode, report);
   if (untold > 0) violations.push(`body: has ${untold} more problems`);
   if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
   return checked;
 }
 
 function checkMembers(
-  body: Json,
+  body: JsonObject,
   table: Table,
   catalog: Catalog,
   view: WriteView,
@@ -111,10 +111,6 @@ function checkMembers(
 ): CheckedBody {
   const values = new Map<Column, Stored | null>();
   const links: LinkSet[] = [];
-  if (!isObject(body)) {
-    report("body", noObject(body));
-    return { values, links };
-  }
   const comesDeleted = isDeletedCopy(body, table, view);
   const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
   const guessing = { ...view, guess: view.guess ?? makeGuess(table, view.mayWrite) };
@@ -160,11 +156,7 @@ const ROOT_ALONE = "deleted records are imported by root admins only; leave this
 /** @throws AppError VALIDATION_ERROR */
 export function requireObject(body: Json): JsonObject {
   if (isObject(body)) return body;
-  throw new AppError("VALIDATION_ERROR", { message: [`body: ${noObject(body)}`] });
-}
-
-function noObject(body: Json): string {
-  return `must be a JSON object, not ${kindOf(body)}`;
+  throw new NoObject(body);
 }
 
 /**

@@ -1,6 +1,6 @@
 // What is wrong with a body, collected so that one answer tells all of it.
 import { AppError } from "@portico/shared/app-error";
-import { isArray, type Json } from "@portico/shared/json";
+import { isArray, type Json, kindOf, noObject } from "@portico/shared/json";
 
 /** Where in a request the body at a position stands: what violations in it begin with. */
 export type PathOf = (at: number) => string;
@@ -13,6 +13,16 @@ export const inList: PathOf = (at) => `[${at}].`;
 /** What a violation of the whole body at a place begins with, rather than of a member in it. */
 export function asWhole(place: string): string {
   return place.replace(/\.$/, ": ");
+}
+
+/** The refusal of a body that is no object: of the whole of it, and no member. */
+export class NoObject extends AppError {
+  readonly kind: string;
+
+  constructor(body: Json) {
+    super("VALIDATION_ERROR", { message: [`body: ${noObject(body)}`] });
+    this.kind = kindOf(body);
+  }
 }
 
 export function pathIn(body: Json): PathOf {
@@ -57,11 +67,11 @@ export class Violations {
         this.refuseAny(error);
         throw error;
       }
-      const messages = [error.messages].flat();
-      const told = messages.slice(0, this.#most - this.#messages.length);
+      const messages = told(error, prefix);
+      const some = messages.slice(0, this.#most - this.#messages.length);
       // One by one: there may be more than a call takes arguments.
-      for (const message of told) this.#messages.push(prefix + message);
-      if (told.length < messages.length) this.#isCutOff = true;
+      for (const message of some) this.#messages.push(message);
+      if (some.length < messages.length) this.#isCutOff = true;
       return undefined;
     }
   }
@@ -72,4 +82,11 @@ export class Violations {
     const more = this.#isCutOff ? [CUT_OFF] : [];
     throw new AppError("VALIDATION_ERROR", { message: [...this.#messages, ...more], cause });
   }
+}
+
+function told(error: AppError, prefix: string): string[] {
+  // `[0].body` would be a column of that name.
+  if (error instanceof NoObject && prefix !== "")
+    return [`${asWhole(prefix)}must be a JSON object, not ${error.kind}`];
+  return [error.messages].flat().map((message) => prefix + message);
 }
