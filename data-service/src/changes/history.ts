@@ -21,7 +21,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import type { Sealer } from "../records/write/seal.js";
 
 export interface HistoryDeps extends RecordDeps {
-  readonly journalStore: Pick<JournalStore, "historyOf" | "countHistoryOf">;
+  readonly journalStore: Pick<JournalStore, "livesOf" | "historyOf" | "countHistoryOf">;
 }
 
 /** A history never shows encrypted values, and so is there also where their key is lost. */
@@ -36,7 +36,7 @@ export interface HistoryAnswer {
 
 /**
  * Lists what has happened to a record, newest first, as long as the caller may read what that began with. Only root admins see
- * the history of a record that no longer exists.
+ * the history of a record that no longer exists, also where another one has its id now.
  * @throws AppError 400, 401, 403, 404 as reading the record would, 404 for a table without `history`
  */
 export async function history(
@@ -65,7 +65,8 @@ export async function history(
   const reader = { ...deps, sealer: { ...deps.sealer, unseal: unopened } };
   const [record] = await readEach(reader, shape, [id]);
   if (record === undefined && !rights.isRoot) throw recordNotFound(table);
-  const count = () => deps.journalStore.countHistoryOf(table.id, id);
+  const lives = await deps.journalStore.livesOf(table.id, id, rights.isRoot ? "all" : "present");
+  const count = () => deps.journalStore.countHistoryOf(lives);
   const total = meta.length > 0 || record === undefined ? await count() : 0;
   if (record === undefined && total === 0) throw recordNotFound(table);
   const members = membersShown(table, shape.view, rights.isRoot ? undefined : record?.json);
@@ -74,7 +75,7 @@ export async function history(
     actions: ["read"],
     shown: { root: shape.node, rules: rowRules(shape.view) },
   } as const;
-  const entries = whileAllowed(deps, caller, began, deps.journalStore.historyOf(table.id, id, paging));
+  const entries = whileAllowed(deps, caller, began, deps.journalStore.historyOf(lives, paging));
   return {
     entries: shown(entries, members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),

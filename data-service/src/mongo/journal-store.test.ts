@@ -88,7 +88,7 @@ describe("the journal", () => {
     expect(await store.append(lives)).toEqual(lives);
   });
 
-  it("keeps the index by which a history is read newest first, and no former one", async () => {
+  it("keeps the indexes by which a history is read newest first, and deletions are found, and no former one", async () => {
     const former = { table: 1, record: 1, revision: -1 } as const;
     await db.collection("_history").createIndex(former);
     await Promise.all([store.ensureIndexes(), instance().ensureIndexes()]);
@@ -96,7 +96,33 @@ describe("the journal", () => {
     expect(indexes.map(({ key }) => key)).toEqual([
       { _id: 1 },
       { table: 1, record: 1, at: -1, revision: -1, _id: -1 },
+      { table: 1, record: 1, at: -1 },
     ]);
+  });
+
+  it("finds the present life of a record without reading what was written of it", async () => {
+    const life = (kind: Entry["kind"]): Entry => {
+      wait(1);
+      return entry({ kind });
+    };
+    await store.keep([life("created"), life("updated"), life("deleted"), life("created")]);
+    const since = new Date(now.getTime() - 1);
+    await store.keep(Array.from({ length: 200 }, () => life("updated")));
+    const present = await store.livesOf("t", 1, "present");
+    expect(present).toEqual({ table: "t", record: 1, at: { $gt: since } });
+    expect([
+      await store.countHistoryOf(present),
+      await store.countHistoryOf({ table: "t", record: 1 }),
+    ]).toEqual([201, 204]);
+    const asked = { table: "t", record: 1, kind: "deleted" };
+    const explain = await db
+      .collection("_history")
+      .find(asked)
+      .sort({ at: -1 })
+      .limit(1)
+      .explain("executionStats");
+    expect(explain.executionStats).toMatchObject({ totalDocsExamined: 1, totalKeysExamined: 1 });
+    expect(await store.livesOf("t", 2, "present")).toEqual({ table: "t", record: 2 });
   });
 
   it("lets values be taken out of all that it knows of the records of a table", async () => {

@@ -24,6 +24,14 @@ export interface Numbered {
   readonly position: Position;
 }
 
+/** Which entries of a record's history are asked for. */
+export interface Lives {
+  readonly table: string;
+  readonly record: Stored;
+  /** Since it was last removed. */
+  readonly at?: { readonly $gt: Date };
+}
+
 interface PendingDocument extends Omit<Pending, "id"> {
   _id: ObjectId;
 }
@@ -51,6 +59,9 @@ const ONCE_FOR_ALL = "table_1_record_1";
 const BY_REVISION = "table_1_record_1_revision_-1";
 /** The latest life of a record first, and within it the latest change. */
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
+
+/** A record that is kept when it is deleted is only updated. */
+const REMOVED = { kind: "deleted" } as const;
 
 /** Where an entry has the values of a record. */
 const IMAGES = ["before", "after"] as const;
@@ -108,6 +119,8 @@ export class JournalStore {
     await this.#journal.createIndex({ at: 1 });
     await this.#history.createIndex({ table: 1, record: 1, ...NEWEST_FIRST });
     await dropIndex(this.#history, BY_REVISION);
+    // Who looks for the last deletion of a record must not read all that was ever written of it.
+    await this.#history.createIndex({ table: 1, record: 1, at: -1 }, { partialFilterExpression: REMOVED });
     this.#durable = await this.#lastNumber();
   }
 
@@ -267,13 +280,20 @@ export class JournalStore {
     await this.#lasting.history.deleteMany({ table });
   }
 
-  /** What is kept of one record, newest first, read as it is asked for: entries may be large. */
+  /** The lives of a record in the history of its table: all that ever had this id, or the one that has it now. */
+  async livesOf(table: string, record: Stored, which: "all" | "present"): Promise<Lives> {
+    if (which === "all") return { table, record };
+    const options = { projection: { at: 1 }, sort: { at: -1 }, limit: 1 } as const;
+    const [removed] = await this.#history.find({ table, record, ...REMOVED }, options).toArray();
+    return removed === undefined ? { table, record } : { table, record, at: { $gt: removed.at } };
+  }
+
+  /** What is kept of a record, newest first, read as it is asked for: entries may be large. */
   async *historyOf(
-    table: string,
-    record: Stored,
+    lives: Lives,
     page: { readonly skip: number; readonly limit: number },
   ): AsyncGenerator<HistoryEntry> {
-    const cursor = this.#history.find({ table, record }).sort(NEWEST_FIRST).skip(page.skip).limit(page.limit);
+    const cursor = this.#history.find(lives).sort(NEWEST_FIRST).skip(page.skip).limit(page.limit);
     try {
       for await (const { _id, ...entry } of cursor) yield { id: _id, ...entry };
     } finally {
@@ -281,8 +301,8 @@ export class JournalStore {
     }
   }
 
-  async countHistoryOf(table: string, record: Stored): Promise<number> {
-    return this.#history.countDocuments({ table, record });
+  async countHistoryOf(lives: Lives): Promise<number> {
+    return this.#history.countDocuments(lives);
   }
 
   /** Entries from this number on. */

@@ -403,6 +403,27 @@ describe("a reader who is not root", () => {
     expect((await apiOf(`${stack.appUrl}/api`).get(`/books/${book}/history`)).status).toBe(401);
   });
 
+  it("is told nothing of another record that had the id before, nor how much there is of it", async () => {
+    const book = await make("/books", { title: "another's", pages: 5 });
+    await admin.patch(`/books/${book}`, { title: "another's still" });
+    await admin.delete(`/books/${book}`);
+    const files = await filesOf(stack, stack.admin);
+    expect((await files.csv("books", `id,title,pages\n${book},new,5\n`)).status).toBe(200);
+    await admin.patch(`/books/${book}`, { title: "newer" });
+    const query = { meta: "totalCount", limit: "1" };
+    const [first, second] = await Promise.all(
+      ["1", "2"].map((page) => api.get(`/books/${book}/history`, { ...query, page })),
+    );
+    expect(first?.body.meta).toEqual({ totalCount: 2 });
+    expect(first?.body.data[0].changes).toEqual({ title: { from: "new", to: "newer" } });
+    expect(second?.body.data[0]).toMatchObject({
+      event: "created",
+      changes: { title: { from: null, to: "new" } },
+    });
+    expect((await api.get(`/books/${book}/history`)).body.data).toHaveLength(2);
+    expect((await admin.get(`/books/${book}/history`)).body.data).toHaveLength(5);
+  });
+
   describe("and reads slowly", () => {
     /** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
     const LOOKED_AT_MS = 4_500;
