@@ -1,8 +1,9 @@
 // GET /{table}/{id}/history: who changed what in one record and when, as far as the caller may read it now.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
+import { bsonTypeOf, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type ColumnType, type Stored } from "../catalog/column-types.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { isCut } from "../journal/entry.js";
 import type { HistoryEntry } from "../journal/history-entry.js";
@@ -23,6 +24,8 @@ import type { Sealer } from "../records/write/seal.js";
 export interface HistoryDeps extends RecordDeps {
   readonly journalStore: Pick<JournalStore, "livesOf" | "historyOf" | "countHistoryOf">;
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A history never shows encrypted values, and so is there also where their key is lost. */
 const unopened: Sealer["unseal"] = () => null;
@@ -108,7 +111,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   const columns = view
     .visibleColumns(table)
     .filter(({ name, encrypted, secret, generated }) => !encrypted && !secret && !generated && inRow(name))
-    .map(({ name, field, type }) => ({ name, field, toJson: COLUMN_TYPES[type].toJson, none: null }));
+    .map(({ name, field, type }) => ({ name, field, toJson: spelling(type), none: null }));
   const relations = [...table.relations.values()].flatMap((relation) => {
     const { name, link } = relation;
     const found = view.relation(table, name, "show");
@@ -121,6 +124,26 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   });
   return [...columns, ...relations];
 }
+
+/**
+ * How a column spells values; those that it only has from the time of another type, by their own: as a number a decimal would be
+ * another one, and as a day a time.
+ */
+function spelling(type: ColumnType): (stored: Stored) => Json {
+  const { toJson } = COLUMN_TYPES[type];
+  const isOfAnother = OF_ANOTHER_TYPE[type];
+  if (isOfAnother === undefined) return toJson;
+  return (stored) => (isOfAnother(stored) ? plainJson(stored) : toJson(stored));
+}
+
+const isLongerNumber = (stored: Stored): boolean => ["Decimal128", "Long"].includes(bsonTypeOf(stored) ?? "");
+
+/** The types that spell more than they hold, and what they don't hold. */
+const OF_ANOTHER_TYPE: Readonly<Partial<Record<ColumnType, (stored: Stored) => boolean>>> = {
+  int: isLongerNumber,
+  float: isLongerNumber,
+  date: (stored) => stored instanceof Date && stored.getTime() % DAY_MS !== 0,
+};
 
 /** Where deleted records are kept, or were at the time, deleting and restoring are changes of the record. */
 function eventOf({ kind, before, after }: HistoryEntry): string {

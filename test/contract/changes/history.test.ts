@@ -228,6 +228,38 @@ describe("the history of a record", () => {
     ]);
   });
 
+  it("tells after an undo of values of another type as they were, in full", async () => {
+    const columns = [
+      { name: "amount", type: "int" },
+      { name: "ratio", type: "float" },
+      { name: "day", type: "date" },
+      { name: "code", type: "string" },
+    ];
+    const table = await make("/svc_table", { name: "sums", history: true, columns });
+    const sum = await make("/sums", { amount: 1, ratio: 1.5, day: "2024-05-31", code: "1" });
+    const types = new Map([
+      ["amount", "decimal"],
+      ["ratio", "bigint"],
+      ["day", "datetime"],
+      ["code", "bigint"],
+    ]);
+    const { columns: former } = await tableNamed(admin, "sums");
+    const changed = former.map((each: { name: string }) => ({ ...each, type: types.get(each.name) }));
+    await patchConfirmed(admin, table, { columns: changed });
+    const big = "9007199254740993";
+    const written = {
+      amount: "12345678901234567890.120",
+      ratio: big,
+      day: "2024-05-31T10:30:00.000Z",
+      code: big,
+    };
+    expect((await admin.patch(`/sums/${sum}`, written)).status).toBe(200);
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    const { body } = await admin.get(`/sums/${sum}/history`);
+    const to = (name: string): unknown => body.data[0].changes[name].to;
+    expect(Object.fromEntries(Object.keys(written).map((name) => [name, to(name)]))).toEqual(written);
+  });
+
   it("tells after an undo also what was written under each of several types since", async () => {
     const columns = [{ name: "size", type: "string" }];
     const table = await make("/svc_table", { name: "barrels", history: true, columns });
