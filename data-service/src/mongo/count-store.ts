@@ -63,6 +63,8 @@ const WAITED_FOR = { abandoned: { $ne: true as const } };
 /** How often to try to set a number that others keep changing, and how long to wait in between. */
 const RECOUNTS = 400;
 const PAUSE_MS = 5;
+/** After how many numbers to tell how many there are. */
+const REPORTED_EVERY = 100;
 
 export class CountStore {
   readonly #db: Db;
@@ -153,16 +155,24 @@ export class CountStore {
     return true;
   }
 
-  /** Counts the children of every parent that has or had some. For numbers that begin to be kept. */
-  async countAll(counter: Counter): Promise<void> {
+  /**
+   * Counts the children of every parent that has or had some. For numbers that begin to be kept.
+   * @param report told now and then how many parents have been counted since
+   */
+  async countAll(counter: Counter, report: (parents: number) => Promise<void> = async () => {}): Promise<void> {
     const { collection, field } = counter.children;
     const named = this.#db
       .collection(collection)
       .aggregate([...eachParent(counter), { $group: { _id: `$${field}` } }], { allowDiskUse: true });
-    for await (const { _id } of named) await this.#recountInTheEnd({ counter, id: _id });
     const numbered = { [counter.column.field]: { $gt: Number.NEGATIVE_INFINITY } };
     const parents = this.#db.collection(counter.parents).find(numbered, { projection: { _id: 1 } });
-    for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: asStored(_id) });
+    let done = 0;
+    for (const ids of [named, parents])
+      for await (const { _id } of ids) {
+        await this.#recountInTheEnd({ counter, id: asStored(_id) });
+        done += 1;
+        if (done % REPORTED_EVERY === 0) await report(REPORTED_EVERY);
+      }
   }
 
   /** Like `countAll`, if nobody else changes children: one pass over them, and all numbers at once. */

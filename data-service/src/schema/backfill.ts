@@ -13,13 +13,13 @@ export interface BackfillDeps {
 }
 
 export function makeBackfill({ catalogs, catalogStore, counts }: BackfillDeps): BackfillDerived {
-  return async ({ table, counted }) => {
+  return async ({ table, counted }, report) => {
     const catalog = await catalogs.refresh();
     const current = tableById(catalog, table.id);
     if (current === undefined || counted.length === 0) return;
     const ids = counted.map(({ id }) => id);
     for (const counter of ownCounters(current).filter((each) => ids.includes(each.id))) {
-      await counts.countAll(counter);
+      await counts.countAll(counter, report);
     }
     await catalogStore.built(table.id, ids);
     await catalogs.refresh();

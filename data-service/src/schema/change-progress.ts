@@ -5,6 +5,7 @@ import type { Holder } from "../mongo/change-lock.js";
 import type { TableChange } from "../mongo/change-store.js";
 import type { RequireLock } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
+import { newlyDerived } from "./newly-derived.js";
 import { type ChangePlan, indexChanges } from "./plan-change.js";
 
 export interface Progress {
@@ -34,7 +35,8 @@ export async function progressOf(
 ): Promise<Progress> {
   const { before } = plan;
   const records = before === undefined || plan.fills.length === 0 ? 0 : await data.count(before);
-  const total = records * plan.fills.length + indexChanges(plan).build.length;
+  const visits = VISITS * (await parentsToCount(data, plan));
+  const total = records * plan.fills.length + indexChanges(plan).build.length + visits;
   let done = 0;
   const report = (state: ChangeProgress["state"], refusal: Refusal | null): Promise<void> =>
     catalogStore.report(plan.table, {
@@ -62,4 +64,16 @@ export async function progressOf(
       await report(state, refusal);
     },
   };
+}
+
+/** How often each of these is counted (CountStore.countAll): because of its children, and because it has a number. */
+const VISITS = 2;
+
+/** The records whose numbers of children will be kept from now on. */
+async function parentsToCount(data: ChangeDeps["data"], plan: ChangePlan): Promise<number> {
+  const { before, after, catalogs } = plan;
+  const counted = (after && newlyDerived(before, after)?.counted) ?? [];
+  const parents = counted.flatMap(({ target }) => catalogs.after.tables.get(target) ?? []);
+  const numbers = await Promise.all(parents.map((table) => data.count(table)));
+  return numbers.reduce((sum, each) => sum + each, 0);
 }

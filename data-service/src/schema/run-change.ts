@@ -137,6 +137,9 @@ async function make(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: A
   const { version: made } = await deps.catalogs.refresh();
   const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets, version: made };
   await deps.changes.begin(change);
+  // Whatever there is to do, the answer must not show the change before this one.
+  const begun = { id: change.id, done: 0, total: 0, startedAt: change.at, ...RUNNING };
+  await deps.catalogStore.report(plan.table, begun);
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
   try {
@@ -221,6 +224,8 @@ function movesValues(plan: ChangePlan): boolean {
   return needsQuiet(plan) && plan.before !== undefined && plan.after !== undefined;
 }
 
+const RUNNING = { state: "running", finishedAt: null, problem: null } as const;
+
 /** If checking takes long, shows the change as a running one, and a refusal then as its failure. */
 async function announced<Answer>(
   { catalogStore, clock, logger }: ChangeDeps,
@@ -231,7 +236,7 @@ async function announced<Answer>(
   const report = (now: Pick<ChangeProgress, "state" | "finishedAt" | "problem" | "confirmHash">) =>
     catalogStore.report(plan.table, { id: holder.change, done: 0, total: 0, startedAt, ...now });
   const announce = async (): Promise<void> => {
-    await report({ state: "running", finishedAt: null, problem: null });
+    await report(RUNNING);
     order.accepted();
   };
   let announcement: Promise<void> | undefined;

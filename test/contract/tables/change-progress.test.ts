@@ -66,6 +66,25 @@ describe("a change that takes longer than its answer waits", () => {
     expect((await valuesOf(admin, "slow", "a")).length).toBe(2000);
   });
 
+  it("is told of by its answer, and not the one before; also while children are counted", async () => {
+    await makeTable(admin, { name: "houses", idType: "int" });
+    const relation = { name: "home", type: "many-to-one", table: "houses", inverse: "cats", counted: true };
+    const { id, relations } = await makeTable(admin, { name: "cats", relations: [relation] });
+    await admin.post("/houses", Array(800).fill({}), { fields: "id" });
+    const homes = Array.from({ length: 800 }, (_, at) => ({ home: at + 1 }));
+    expect((await admin.post("/cats", homes, { fields: "id" })).status).toBe(201);
+    const counted = (to: boolean) =>
+      admin.patch(`/svc_table/${id}`, { relations: [{ id: relations[0].id, counted: to }] });
+    await counted(false);
+    const { change: former } = await settled("cats");
+    const { status, body } = await counted(true);
+    const seen: Row[] = [body.data[0].change];
+    while (seen.at(-1)?.state === "running") seen.push((await tableNamed(admin, "cats")).change);
+    expect([status, seen[0]?.state, seen.some(({ id: each }) => each === former.id)]).toEqual([202, "running", false]);
+    expect(seen.some(({ state, done, total }) => state === "running" && done > 0 && done < total)).toBe(true);
+    expect(seen.at(-1)).toMatchObject({ state: "done", problem: null });
+  });
+
   it("that fails says why, and has changed nothing", async () => {
     const made = await table("failing", [{ a: "2024-05-31T10:00:00Z" }, { a: "2024-05-31T12:00:00+02:00" }]);
     const columns = columnsWith(made, "a", { type: "datetime", unique: true });
