@@ -62,7 +62,6 @@ export function loadSettings(file = join(ROOT, ".env")) {
 export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS }) {
   // While all was installed and built, which nothing interrupts.
   if (isOrphan()) return 1;
-  requireLogFormat(env);
   outliveFullDisk();
   const childEnv = await withAddress(env);
   const running = [];
@@ -101,12 +100,6 @@ function outliveFullDisk() {
     stream.on("error", (error) => {
       if (error.code === "EPIPE") throw error;
     });
-}
-
-/** The services know nothing of it: their logs are JSON. */
-function requireLogFormat({ LOG_FORMAT }) {
-  if (LOG_FORMAT && LOG_FORMAT !== "json")
-    throw new SetupError(`LOG_FORMAT must be json, or not set, not "${LOG_FORMAT}".`);
 }
 
 /**

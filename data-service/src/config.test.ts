@@ -114,10 +114,11 @@ describe("readConfig", () => {
       SYSTEM_TABLE_PREFIX: "Svc-",
       TRUST_PROXY: "true",
       LOG_LEVEL: "loud",
+      LOG_FORMAT: "xml",
       NODE_ENV: "prod",
       ACCESS_TOKEN_TTL_SECONDS: "0",
     });
-    expect(problems).toHaveLength(18);
+    expect(problems).toHaveLength(19);
     expect(problems.join("\n")).not.toContain("hunter22");
     expect(problems.every((each) => /^[A-Z_]+ must /.test(each))).toBe(true);
   });

@@ -108,6 +108,7 @@ describe("readConfig", () => {
     ["UPLOAD_MAX_BYTES", "-1"],
     ["SYSTEM_TABLE_PREFIX", "../"],
     ["LOG_LEVEL", "loud"],
+    ["LOG_FORMAT", "pretty"],
     ["METRICS_PORT", "on"],
     ["MAX_IN_FLIGHT", "-1"],
     ["MAX_EVENT_LOOP_DELAY_MS", "1s"],

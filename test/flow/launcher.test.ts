@@ -308,18 +308,6 @@ describe("a setting of npm start itself", () => {
       expect(await notes()).toContain("APP_URL undefined");
     },
   );
-
-  it("is refused in one line where it makes no sense: LOG_FORMAT", async () => {
-    const run = await launch(READY, READY, { env: { LOG_FORMAT: "pretty" } });
-    expect([await run.code, run.errors()]).toEqual([
-      1,
-      'LOG_FORMAT must be json, or not set, not "pretty".\n',
-    ]);
-    expect(await notes()).toEqual([]);
-    const known = await launch(READY, REFUSES, { env: { LOG_FORMAT: "json" } });
-    await known.code;
-    expect(known.errors()).not.toContain("LOG_FORMAT");
-  });
 });
 
 describe("the data service that npm start runs", () => {

@@ -159,7 +159,10 @@ export class CountStore {
    * Counts the children of every parent that has or had some. For numbers that begin to be kept.
    * @param report told now and then how many parents have been counted since
    */
-  async countAll(counter: Counter, report: (parents: number) => Promise<void> = async () => {}): Promise<void> {
+  async countAll(
+    counter: Counter,
+    report: (parents: number) => Promise<void> = async () => {},
+  ): Promise<void> {
     const { collection, field } = counter.children;
     const named = this.#db
       .collection(collection)

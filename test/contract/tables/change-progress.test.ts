@@ -80,7 +80,11 @@ describe("a change that takes longer than its answer waits", () => {
     const { status, body } = await counted(true);
     const seen: Row[] = [body.data[0].change];
     while (seen.at(-1)?.state === "running") seen.push((await tableNamed(admin, "cats")).change);
-    expect([status, seen[0]?.state, seen.some(({ id: each }) => each === former.id)]).toEqual([202, "running", false]);
+    expect([status, seen[0]?.state, seen.some(({ id: each }) => each === former.id)]).toEqual([
+      202,
+      "running",
+      false,
+    ]);
     expect(seen.some(({ state, done, total }) => state === "running" && done > 0 && done < total)).toBe(true);
     expect(seen.at(-1)).toMatchObject({ state: "done", problem: null });
   });
