@@ -5,6 +5,7 @@ import { same } from "./canonical.js";
 import { type Transition, withEpochOfReturn, withJournalEpoch } from "./changed-fields.js";
 import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { bareColumn, bareTable } from "./definition-fixture.js";
 import { freeField } from "./fields.js";
 import { revertChange } from "./revert-change.js";
 
@@ -172,6 +173,19 @@ describe("the difference of two definitions", () => {
       );
       expect(after.storage.retired ?? []).toEqual(left.toSorted());
     });
+  });
+
+  it("in an adopted collection tells its own fields from those of other programs, and names the undo", () => {
+    const typed = (type: "string" | "int") => [bareColumn("a", { id: "c1", type })];
+    const storage = { collection: "t", fields: { c1: "a" }, adopted: true } as const;
+    const adopted = bareTable("t", { columns: typed("string"), storage });
+    const whyOf = ({ steps }: Difference) =>
+      steps.flatMap(({ risks }) => risks.map(({ why }) => why)).join(" ");
+    const parted = diff(adopted, { ...adopted, columns: typed("int") });
+    expect(whyOf(parted)).toMatch(/other programs keep using the field "a"/);
+    const back = whyOf(diff(parted.after, { ...parted.after, columns: typed("string") }));
+    expect(back).toMatch(/"a_c1" is a field of Portico's own.* undo/);
+    expect(back).not.toMatch(/keep using/);
   });
 
   it("in an adopted collection uses field names for new values that nobody has, and stays adopted", () => {

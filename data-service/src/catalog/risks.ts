@@ -175,9 +175,12 @@ function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
 function parting({ before, after }: Transition, id: string): Risk[] {
   if (before.storage.adopted !== true) return [];
   const [former, later] = [fieldOf(before, id), fieldOf(after, id)];
-  const why =
-    `are documents in which other programs keep using the field "${former}", and the former values stay there; ` +
-    `the column would be stored in "${later}" from then on, and neither side would see what the other writes`;
+  const isOwn = former.includes(`_${id}`);
+  const why = isOwn
+    ? `are documents in which "${former}" is a field of Portico's own; the values would go on to another of its own, ` +
+      `"${later}"; the way back to the field that other programs use is an undo of the change that left it (POST …/undo), for 30 days`
+    : `are documents in which other programs keep using the field "${former}", and the former values stay there; ` +
+      `the column would be stored in "${later}" from then on, and neither side would see what the other writes`;
   return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "kept" }];
 }
 
