@@ -17,6 +17,10 @@ const PNPM = "pnpm@10.34.9";
 const PROJECTS = { shared: "src", "data-service": "src", gateway: "src", test: "." };
 const MANIFESTS = ["package.json", ...Object.keys(PROJECTS).map((project) => `${project}/package.json`)];
 const STAMP = "node_modules/.portico-install";
+/** Names the process that installs or builds. */
+const TURN = ".portico-setup";
+const TURN_PATIENCE_MS = 15 * 60_000;
+const LOOK_MS = 100;
 
 /** A reason not to go on that is told in one sentence. */
 export class SetupError extends Error {
@@ -34,8 +38,10 @@ export class WrongCall extends SetupError {
  */
 export function setUp(projects) {
   checkNode();
-  install();
-  build(projects);
+  inTurn(() => {
+    install();
+    build(projects);
+  });
 }
 
 /**
@@ -51,6 +57,58 @@ export async function runScript(body, failure = undefined) {
     if (!isTold && failure === undefined) throw error;
     console.error(isTold ? error.message : error);
     process.exitCode = failure ?? error.exitCode;
+  }
+}
+
+/**
+ * Two who install or build in one folder at once would each run half of what the other has written. The turn of one that was
+ * killed is over.
+ */
+function inTurn(work) {
+  const turn = join(ROOT, TURN);
+  if (!takeTurn(turn)) return work();
+  try {
+    work();
+  } finally {
+    rmSync(turn, { force: true });
+  }
+}
+
+/** @returns false where nothing can be written, so that there is nothing to take turns for */
+function takeTurn(turn) {
+  const deadline = Date.now() + TURN_PATIENCE_MS;
+  for (;;) {
+    try {
+      writeFileSync(turn, String(process.pid), { flag: "wx" });
+      return true;
+    } catch (error) {
+      if (error.code !== "EEXIST") return false;
+    }
+    const pid = holderOf(turn);
+    if (pid !== undefined && !isRunning(pid)) rmSync(turn, { force: true });
+    else if (Date.now() > deadline)
+      throw new SetupError(
+        `Process ${pid} is still setting Portico up; if that is none of it, remove ${turn}.`,
+      );
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+  }
+}
+
+/** @returns undefined while it is being written, or when it has just gone */
+function holderOf(turn) {
+  try {
+    return Number(readFileSync(turn, "utf8")) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
   }
 }
 

@@ -1,5 +1,6 @@
 // What `npm start` does first: dependencies are installed when they are not the wanted ones.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -31,12 +32,17 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
+const PROGRAM = `import { runScript, setUp } from "./scripts/setup.mjs"; await runScript(async () => setUp([]));`;
+const ARGUMENTS = ["--input-type=module", "--eval", PROGRAM];
+const options = () => ({
+  cwd: folder,
+  env: { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}` },
+});
+
 /** Sets a version up that has this lock file. @returns the exit code */
 async function setUp(lock: string): Promise<number | null> {
   await write("pnpm-lock.yaml", lock);
-  const program = `import { runScript, setUp } from "./scripts/setup.mjs"; await runScript(async () => setUp([]));`;
-  const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}` };
-  return spawnSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: folder, env }).status;
+  return spawnSync(process.execPath, ARGUMENTS, options()).status;
 }
 
 const installed = () => readFile(join(folder, "installed"), "utf8");
@@ -49,4 +55,20 @@ it("a version is installed once", async () => {
 it("a version is installed again after another one was installed only in part", async () => {
   expect([await setUp("one,"), await setUp("broken"), await setUp("one,")]).toEqual([0, 1, 0]);
   expect(await installed()).toBe("one,brokenone,");
+});
+
+it("several starts at once install in turn, and only the first has something to do", async () => {
+  await write("bin/npx", "#!/bin/sh\nsleep 0.5; cat pnpm-lock.yaml >> installed");
+  await write("pnpm-lock.yaml", "one,");
+  const starts = [1, 2, 3].map(() => spawn(process.execPath, ARGUMENTS, options()));
+  const codes = await Promise.all(starts.map(async (start) => (await once(start, "exit"))[0]));
+  expect(codes).toEqual([0, 0, 0]);
+  expect(await installed()).toBe("one,");
+});
+
+it("the turn of a start that was killed is over", async () => {
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  await write(".portico-setup", String(pid));
+  expect(await setUp("one,")).toBe(0);
+  expect(await installed()).toBe("one,");
 });
