@@ -46,7 +46,7 @@ export async function prepare(
   if (isEmbedded(config))
     await (config.demo ? seedDemo({ ...records, db: store.db }) : declineDemo(store.db));
   await deps.files.contents.start(isEmbedded(config));
-  return sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth);
+  return sweepRegularly([...auth.sweeps, records.instances.sweep, pruneJournal(records)], deps.auth);
 }
 
 /** How long live changes can be resumed: a day, and not beyond a million changes. */

@@ -7,6 +7,9 @@ import type { Db } from "mongodb";
  */
 export const INSTANCE_LEASE_MS = 5_000;
 
+/** An instance that was killed is listed for so long: nothing else takes it out where several use a database. */
+const LISTED_MS = 24 * 60 * 60_000;
+
 export const INSTANCES = "_instances";
 
 interface InstanceDocument {
@@ -27,6 +30,8 @@ export interface InstanceStore {
   lives(instance: string): Promise<boolean>;
   /** Is any instance alive? */
   anyLives(): Promise<boolean>;
+  /** Takes out those that were killed long ago. */
+  sweep(): Promise<void>;
   /** Nobody else can have this database open: all listed instances are gone. */
   clear(): Promise<void>;
 }
@@ -34,7 +39,8 @@ export interface InstanceStore {
 export function makeInstanceStore(db: Db): InstanceStore {
   // A crash of the database may lose these: then no instance is waited for, and every instance asks again.
   const instances = db.collection<InstanceDocument>(INSTANCES, { writeConcern: { w: 1, journal: false } });
-  const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", INSTANCE_LEASE_MS] }] } };
+  const heardWithin = (ms: number) => ({ $gt: ["$at", { $subtract: ["$$NOW", ms] }] });
+  const alive = { $expr: heardWithin(INSTANCE_LEASE_MS) };
   return {
     async announce(instance, version) {
       const now = { $set: { version }, $currentDate: { at: true } } as const;
@@ -54,6 +60,9 @@ export function makeInstanceStore(db: Db): InstanceStore {
     },
     async anyLives() {
       return (await instances.findOne(alive)) !== null;
+    },
+    async sweep() {
+      await instances.deleteMany({ $expr: { $not: [heardWithin(LISTED_MS)] } });
     },
     async clear() {
       await instances.deleteMany({});

@@ -17,6 +17,7 @@ function presenceOf(look: () => Promise<void> = async () => {}): { presence: Pre
     lives: async () => true,
     anyLives: async () => true,
     clear: async () => {},
+    sweep: async () => undefined,
   };
   const state = async () => {
     await look();
