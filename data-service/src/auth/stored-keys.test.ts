@@ -8,9 +8,10 @@ let stored: StoredKey[];
 let isAway: boolean;
 let looks: number;
 let rotated: string[];
+let claimed: string | undefined;
 
 const open = (): Promise<RotatingKeyRing> => openWith(generateKeyPairSync("ed25519").privateKey);
-const openWith = (given: KeyObject): Promise<RotatingKeyRing> =>
+const openWith = (given: KeyObject, secret = "one"): Promise<RotatingKeyRing> =>
   openStoredKeys(
     {
       store: {
@@ -18,6 +19,10 @@ const openWith = (given: KeyObject): Promise<RotatingKeyRing> =>
           looks += 1;
           if (isAway) throw new Error("the database is away");
           return [...stored];
+        },
+        async claim(sealed) {
+          claimed ??= sealed;
+          return claimed;
         },
         async add(key) {
           stored.push(key);
@@ -27,7 +32,11 @@ const openWith = (given: KeyObject): Promise<RotatingKeyRing> =>
           stored = stored.map((key) => (kids.includes(key.kid) ? { ...key, sealed: undefined } : key));
         },
       },
-      sealer: { seal: async (text) => text, open: async (text) => text },
+      sealer: {
+        seal: async (text) => `${secret} ${text}`,
+        open: async (sealed) =>
+          sealed.startsWith(`${secret} `) ? sealed.slice(secret.length + 1) : undefined,
+      },
       clock: { now: () => new Date(time) },
       ttlSeconds: 600,
     },
@@ -37,7 +46,7 @@ const openWith = (given: KeyObject): Promise<RotatingKeyRing> =>
 
 beforeEach(() => {
   time = 1_000_000;
-  [stored, isAway, looks, rotated] = [[], false, 0, []];
+  [stored, isAway, looks, rotated, claimed] = [[], false, 0, [], undefined];
 });
 
 describe("a key that this instance does not know", () => {
@@ -66,6 +75,16 @@ describe("what is known of the keys", () => {
     time += 5_000;
     await ring.signingAt(time / 1000);
     expect(looks).toBe(before + 1);
+  });
+});
+
+describe("first starts at once", () => {
+  it("with different secrets: one has won, and the others are refused", async () => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const starts = ["one", "two", "three"].map((secret) => openWith(privateKey, secret));
+    const ended = (await Promise.allSettled(starts)).map(({ status }) => status).toSorted();
+    expect(ended).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect(stored).toHaveLength(1);
   });
 });
 

@@ -22,6 +22,8 @@ export interface StoredKey {
 export interface StoredKeysDeps {
   readonly store: {
     all(): Promise<StoredKey[]>;
+    /** Keeps a text for good, unless one is kept already. @returns the one that is kept */
+    claim(sealed: string): Promise<string>;
     /** Adds the key; one that already has this name stays as it is. @returns whether it was added */
     add(key: StoredKey): Promise<boolean>;
     /** Forgets the private halves of these keys but keeps their names: a key never gets a second turn. */
@@ -62,6 +64,7 @@ export async function openStoredKeys(
   rotated: (kid: string) => Promise<void>,
 ): Promise<RotatingKeyRing> {
   await requireOpening(deps);
+  await claim(deps);
   const kid = await addGiven(deps, given);
   if (kid !== undefined) await rotated(kid);
   const turns = await load(deps, given);
@@ -152,6 +155,12 @@ async function requireOpening({ store, sealer }: StoredKeysDeps): Promise<void> 
   const texts = (await store.all()).flatMap(({ sealed: text }) => text ?? []);
   const opened = await Promise.all(texts.map((text) => sealer.open(text)));
   if (texts.length > 0 && opened.every((text) => text === undefined)) throw otherSecret();
+}
+
+/** Of two first starts with different secrets neither finds keys of the other: one has won. */
+async function claim({ store, sealer }: StoredKeysDeps): Promise<void> {
+  const kept = await store.claim(await sealer.seal("of the first start"));
+  if ((await sealer.open(kept)) === undefined) throw otherSecret();
 }
 
 /** Does the database hold keys that an ENCRYPTION_KEY has sealed? */
