@@ -1,5 +1,6 @@
 // Settings -> a running data service that can be stopped cleanly.
 import { tellLauncher } from "@portico/shared/launcher-messages";
+import { makeLogger } from "@portico/shared/logger";
 import type { Service } from "@portico/shared/run-service";
 import {
   listen,
@@ -12,6 +13,7 @@ import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
+import { whenReached } from "./mongo/await-server.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
@@ -28,17 +30,30 @@ import { removeHalfMade } from "./schema/make-table.js";
 const DATABASE_PATIENCE_MS = 60_000;
 
 /**
+ * A database that goes away while the service starts is waited for as one that was not there: the start is begun anew, as it
+ * would be after one that was killed.
  * @param opening the database of the settings; closed with the service
  * @throws ConfigError when the database can't be had, or a port is taken
  */
 export async function startDataService(config: Config, opening: Promise<OpenAddress>): Promise<Service> {
+  const began = performance.now();
+  const left = (): number => Math.max(0, DATABASE_PATIENCE_MS - (performance.now() - began));
+  const logger = makeLogger("data-service", config.logLevel);
+  const tell = (problem: string): void => logger.warn(`the database has gone away: ${problem}`);
+  // The embedded engine does not come back.
+  const patience = isEmbedded(config) ? undefined : { ms: DATABASE_PATIENCE_MS, tell };
+  return whenReached(() => start(config, opening, left()), patience, String);
+}
+
+async function start(config: Config, opening: Promise<OpenAddress>, patienceMs: number): Promise<Service> {
   const { otlpEndpoint } = config;
-  const deps = await makeDeps(config, opening, DATABASE_PATIENCE_MS);
+  const deps = await makeDeps(config, opening, patienceMs);
   const tracing =
     otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, deps.logger);
   const health = { stopping: false };
   const { server, stopSweeping } = await begin(deps, health).catch(async (error: unknown) => {
     await letGo(deps, () => STOP_TIMEOUT_MS);
+    await tracing?.stop();
     throw error;
   });
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
