@@ -135,7 +135,11 @@ export class ReadView {
  * Whether a member is shown in every row that the grants make visible. Only then can it be compared: where it is hidden, a
  * comparison would reveal it.
  */
-function isShownAlways(table: Table, grants: readonly ReadGrant[], member: Column | Relation): boolean {
+export function isShownAlways(
+  table: Table,
+  grants: readonly ReadGrant[],
+  member: Column | Relation,
+): boolean {
   return (
     member === table.idColumn ||
     grants.every(({ members }) => members(member)) ||

@@ -3,7 +3,15 @@ import { AppError, unavailable } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";
 import { canonical, same } from "../catalog/canonical.js";
-import { type Catalog, type Column, isOpen, type Relation, type Table } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  isOpen,
+  owningRelation,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Principal, SignedIn } from "../principal.js";
@@ -12,8 +20,9 @@ import { inState, type State } from "../query/living.js";
 import { conjunction, negation } from "../query/logic.js";
 import { isBeyondRules, isNobodys, type ProtectedTables } from "./beyond-rules.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
+import type { Members } from "./field-rules.js";
 import { ownTable } from "./follow-names.js";
-import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
+import { isShownAlways, type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule, RuleTable, WriteAction } from "./rule.js";
 import { type RuleSubject, variablesIn, variablesOf } from "./variables.js";
 
@@ -95,13 +104,29 @@ export class Rights {
   /** What `/me` may show: the user's own record and role, and beyond them whatever the user may read anyway. */
   own(catalog: Catalog, principal: SignedIn): ReadPolicies {
     const others = this.read(catalog);
+    const members = this.ownMembers(catalog);
     const { users, roles } = this.#context.tables;
     return (table) => {
       if (table.name !== users && table.name !== roles) return others(table);
       const id = table.name === users ? principal.userId : principal.roleId;
       // A user without a role may see that they have none.
-      const own: ReadGrant = { rows: id === null ? NEVER : rowOf(table, id), members: isOpen };
+      const own: ReadGrant = { rows: id === null ? NEVER : rowOf(table, id), members };
       return readPolicy([own, ...(others(table)?.grants ?? [])]);
+    };
+  }
+
+  /**
+   * What of the user's own record and role needs no rule for users or roles: what is stored there and not hidden. Links that
+   * lie in other records are those records' own: they are in it where rules show them in each of these that may be seen.
+   */
+  ownMembers(catalog: Catalog): Members {
+    const others = this.read(catalog);
+    return (member) => {
+      if (!("link" in member) || member.link.on === "self") return isOpen(member);
+      const target = targetOf(catalog, member);
+      const owning = owningRelation({ target, relation: member });
+      const grants = others(target)?.grants ?? [];
+      return owning !== undefined && grants.length > 0 && isShownAlways(target, grants, owning);
     };
   }
 

@@ -4,7 +4,6 @@ import {
   type Catalog,
   type Column,
   isGenerated,
-  isOpen,
   owningRelation,
   type Relation,
   type Table,
@@ -120,19 +119,18 @@ export function ownTables(
 ): VisibleTable[] {
   if (requester.kind === "anonymous") return [];
   const view = new ReadView(catalog, rights.own(catalog, requester));
+  const isOwn = rights.ownMembers(catalog);
+  // Of one's own record only the rest is a matter of rules, which may show it in others alone.
+  const shownIn = (member: Column | Relation, shown: Shown): Shown =>
+    shown !== "never" && isOwn(member) ? "always" : shown;
   return [users, roles]
     .flatMap((name) => catalog.tables.get(name) ?? [])
     .map((table) => visibleTable(rights, catalog, view, table))
     .map(({ columns, relations, ...visible }) => ({
       ...visible,
-      columns: columns.map((each) => ({ ...each, shown: shownInOwn(each.column, each.shown) })),
-      relations: relations.map((each) => ({ ...each, shown: shownInOwn(each.relation, each.shown) })),
+      columns: columns.map((each) => ({ ...each, shown: shownIn(each.column, each.shown) })),
+      relations: relations.map((each) => ({ ...each, shown: shownIn(each.relation, each.shown) })),
     }));
-}
-
-/** Of one's own record only what is hidden is a matter of rules, which may show it in others alone. */
-function shownInOwn(member: Column | Relation, shown: Shown): Shown {
-  return shown !== "never" && isOpen(member) ? "always" : shown;
 }
 
 function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: Table): VisibleTable {
