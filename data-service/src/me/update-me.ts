@@ -154,7 +154,9 @@ function checkOwn(body: Json, table: Table, catalog: Catalog): OwnChange {
 
 function isForRoot(table: Table, name: string): boolean {
   const column = table.columns.get(name);
-  return FOR_ROOT.includes(name) || column?.generated === true || table.relations.has(name);
+  // Links that lie in other records may be unknown to the caller.
+  const isOwnLink = table.relations.get(name)?.link.on === "self";
+  return FOR_ROOT.includes(name) || column?.generated === true || isOwnLink;
 }
 
 function mayWrite(member: Column | Relation): boolean {

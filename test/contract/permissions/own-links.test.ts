@@ -68,6 +68,14 @@ describe("a link that no rule shows", () => {
     expect(told(await mo.patch("/me", { name: "Mo" }, query))).toEqual(unknown(name, table));
   });
 
+  it("is refused in a body of PATCH /me like a name that does not exist", async () => {
+    const refused = async (name: string): Promise<unknown> =>
+      (await mo.patch("/me", { [name]: [] })).body.message;
+    for (const name of ["accusedIn", "reads", "nothing"])
+      expect(await refused(name)).toEqual([`${name}: unknown field`]);
+    expect(await refused("role")).toEqual(["role: can't be changed here"]);
+  });
+
   it("is in no description of /me", async () => {
     const [types, document] = await Promise.all([mo.get("/types.ts"), mo.get("/openapi.json")]);
     const { "svc_user.own": user, "svc_role.own": own } = document.body.components.schemas;
