@@ -173,6 +173,15 @@ describe("a singleton", () => {
     expect((await admin.post(`/${name}`, list.slice(0, 1))).status).toBe(201);
   });
 
+  it("is made once by records that bring it along", async () => {
+    await define({ name: "flags", singleton: true, columns: [{ name: "v", type: "string" }] });
+    const flag = { name: "flag", type: "many-to-one", table: "flags" };
+    await define({ name: "flagged", columns: [{ name: "v", type: "string" }], relations: [flag] });
+    const { status, body } = await admin.post("/flagged", [{ flag: { v: "1" } }, { flag: { v: "2" } }]);
+    const problem = '[1].flag: "flags" holds a single record, and another one is to be made here already';
+    expect([status, body.message]).toEqual([400, [problem]]);
+  });
+
   it("takes a new record when its only one was deleted", async () => {
     const { id } = (await admin.get("/settings")).body.data[0];
     await admin.delete(`/settings/${id}`);

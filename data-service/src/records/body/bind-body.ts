@@ -22,7 +22,7 @@ import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { checkBody, makeGuess, notWritable, type WriteMode, type WriteView } from "./check-body.js";
 import { type Alternative, lettingWrite } from "./choose-rule.js";
 import { nestedIn } from "./nested.js";
-import { inList, type PathOf, Violations } from "./violations.js";
+import { asWhole, inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
@@ -272,13 +272,14 @@ export function isWritable(
 /**
  * Checks a single body, or each of a list; there a violation begins with the place of its body in the request.
  * @param most how many violations of a list are told
+ * @param pathOf of bodies that others bring along
  * @param single the table, where it holds a single record: all of a longer list would be refused for one another
  */
 export function checkBulk<Checked>(
   body: Json,
   check: (body: Json, at: number) => Checked,
   {
-    pathOf = inList,
+    pathOf,
     most,
     single,
   }: {
@@ -289,14 +290,18 @@ export function checkBulk<Checked>(
 ): Checked[] {
   if (!isArray(body)) return [check(body, 0)];
   if (single !== undefined && body.length !== 1) {
-    const problem = `body: must be one record, as "${single.name}" holds a single one`;
+    const problem =
+      pathOf === undefined
+        ? `body: must be one record, as "${single.name}" holds a single one`
+        : `${asWhole(pathOf(1))}"${single.name}" holds a single record, and another one is to be made here already`;
     throw new AppError("VALIDATION_ERROR", { message: [problem] });
   }
   if (body.length === 0 || body.length > MAX_BULK) {
     throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
   }
   const violations = new Violations(most);
-  const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each, at)]) ?? []);
+  const placeOf = pathOf ?? inList;
+  const checked = body.flatMap((each, at) => violations.collect(placeOf(at), () => [check(each, at)]) ?? []);
   violations.refuseAny();
   return checked;
 }
