@@ -5,6 +5,7 @@ import { type Answer, type Api, signIn } from "../../support/api.js";
 import { type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import { afterWrites, isCommand, isReadOf, nth, type Stopped, stopAt } from "../../support/command-proxy.js";
 import { roleFor } from "../../support/rules.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
 
 let system: QuickAndSlow;
@@ -96,6 +97,34 @@ describe("what others have linked to a record of a refused create", () => {
     expect((await api.post(`/nodes/${id}/restore`)).status).toBe(200);
     expect(await read(api, "nodes", id, "parent.name")).toMatchObject({ parent: { name: "made" } });
   });
+});
+
+it("a change of many names what stays of each of them that was refused", async () => {
+  for (const each of ["one of many", "another of many"]) await make(api, "nodes", { name: each });
+  let held = 0;
+  let goOn = (): void => undefined;
+  const passed = new Promise<"pass">((resolve) => {
+    goOn = () => resolve("pass");
+  });
+  system.held.proxy.decide((command) => {
+    if (!isCommand("findAndModify", "nodes")(command)) return "pass";
+    held += 1;
+    return passed;
+  });
+  const filter = encodeURIComponent(JSON.stringify({ name: { _ends_with: " of many" } }));
+  const body = { code: "taken", parent: { name: "made for many" } };
+  const answer = slow.patch(`/nodes?filter=${filter}`, body);
+  await until(
+    async () => held,
+    (count) => count === 2,
+  );
+  const made = { filter: { name: "made for many" }, fields: "id" };
+  const parents: { id: string }[] = (await api.get("/nodes", made)).body.data;
+  for (const { id } of parents) await make(api, "nodes", { name: "theirs", parent: id });
+  goOn();
+  const { kept } = (await answer).body.error.details;
+  expect(parents).toHaveLength(2);
+  expect(kept).toEqual(expect.arrayContaining(parents.map(({ id }) => ({ table: "nodes", id }))));
 });
 
 it("who may not read what stays is not told of it", async () => {

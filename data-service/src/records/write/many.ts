@@ -206,7 +206,7 @@ async function forEach(
       matched += ids.length - (reasons.length - failed.length);
       const refused = failed.filter((reason) => !isGone(reason));
       // A refusal is told by the next attempt as well, and what may have been written is not.
-      if (refused.length > 0) throw refused.find(saysUncertain) ?? refused[0];
+      if (refused.length > 0) throw withKept(refused.find(saysUncertain) ?? refused[0], failed);
       // The same code says that there is no table of this name any more, and then all the rest is as it was.
       if (failed.length > 0) requireSameTable(findTable(await deps.catalogs.get(), table), query.root.table);
     }
@@ -272,6 +272,15 @@ async function allOf(batches: AsyncIterable<string[]>, most: number): Promise<st
 /** Somebody else has deleted it meanwhile, or a cascade of this very request has. */
 function isGone(reason: unknown): boolean {
   return reason instanceof AppError && reason.code === "NOT_FOUND";
+}
+
+/** What stays after any of the refusals, beside the one that is told (see tell-taken). */
+function withKept(told: unknown, all: readonly unknown[]): unknown {
+  const keptOf = (each: unknown): unknown => (each instanceof AppError ? each.details?.kept : undefined);
+  const kept = all.flatMap((each) => keptOf(each) ?? []);
+  if (kept.length === 0 || !(told instanceof AppError)) return told;
+  const { code, messages, headers, details, cause } = told;
+  return new AppError(code, { message: messages, headers, details: { ...details, kept }, cause });
 }
 
 function withProgress(reason: unknown, changed: number, { done }: Words): unknown {
