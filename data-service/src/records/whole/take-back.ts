@@ -183,17 +183,25 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     const isDone = await hooks.changing(table, id, null, (also) => take([id], allOf([asMade, also])));
     if (!isDone) refuseContended(table.name)();
   };
-  const oneByOne = async (): Promise<void> => {
-    // What was made later may be bound to what was made before.
-    for (const id of left.toReversed())
-      await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
+  const oneByOne = async (open: readonly Stored[]): Promise<void> => {
+    const held: { readonly id: Stored; readonly why: unknown }[] = [];
+    for (const id of open)
+      await takeOne(id).catch((why: unknown) => {
+        if (!isConflict(why)) throw why;
+        held.push({ id, why });
+      });
+    // Where ids are brought along, what was made before may be bound to what was made later.
+    if (held.length < open.length) return oneByOne(held.map(({ id }) => id).toReversed());
+    for (const { why } of held) requireTaken(deps, table, step, why);
   };
+  // What was made later may be bound to what was made before.
+  const lastFirst = left.toReversed();
   // A user who was made root admin, and is the last one by now, has to stay.
-  if (hooks.deletesEach) return oneByOne();
+  if (hooks.deletesEach) return oneByOne(lastFirst);
   await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
     // One that has to stay must not keep the others.
-    await oneByOne();
+    await oneByOne(lastFirst);
   });
 }
 
