@@ -51,6 +51,8 @@ interface Progress {
   next: number;
   readonly rejected: Rejected[];
   readonly seen: SeenValues;
+  /** What stays of a batch that was refused, as its refusal says. */
+  kept?: unknown;
 }
 
 /**
@@ -154,6 +156,7 @@ async function takeBatch(
       progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
       return;
     }
+    progress.kept = refusal.details?.kept;
     // What was refused may be the caller by now, or the table, and not the records.
     progress.rejected.push(...(await examine(deps, await targetNow(), batch, new Map())));
     // It was refused, but nothing is wrong with it now: somebody else was in the way, and is gone.
@@ -215,6 +218,6 @@ function interrupted(error: unknown, request: ImportRequest, progress: Progress)
   });
 }
 
-function stateOf({ dryRun }: ImportRequest, { imported, next }: Progress) {
-  return { imported, dryRun, ...(dryRun ? {} : { next }) };
+function stateOf({ dryRun }: ImportRequest, { imported, next, kept }: Progress) {
+  return { imported, dryRun, ...(dryRun ? {} : { next }), ...(kept === undefined ? {} : { kept }) };
 }

@@ -242,8 +242,27 @@ it("a record of a refused import, whose id it brings, stays with what others hav
   );
   const { id } = await make(api, "comments", { post: 1 });
   sent.goOn();
-  expect((await sent.answer).status).toBe(400);
+  const { status, body } = await sent.answer;
+  expect([status, body.error.details]).toMatchObject([400, { next: 1, kept: [{ table: "posts", id: 1 }] }]);
   expect(await read(api, "comments", id, "post.id")).toEqual({ post: { id: 1 } });
+});
+
+it("of records of a refused import only those stay to which others have linked, in whatever order the file has them", async () => {
+  const up = { name: "up", type: "many-to-one", table: "twigs", onDelete: "CASCADE" };
+  await makeTable(api, { name: "twigs", idType: "int", columns: [], relations: [up] });
+  const twig = { name: "twig", type: "many-to-one", table: "twigs", onDelete: "CASCADE" };
+  await makeTable(api, { name: "leaves", columns: [], relations: [twig] });
+  const files = await filesOf(held.stack, held.stack.admin);
+  expect((await files.ndjson("twigs", '{"id":9}\n')).status).toBe(200);
+  const isNext = (command: string): boolean =>
+    isReadOf("twigs")(command) || isCommand("delete", "twigs")(command);
+  const sent = await stopAt(held.proxy, afterWrites(isCommand("insert", "twigs"), isNext), () =>
+    files.ndjson("twigs", '{"id":4,"up":3}\n{"id":3,"up":2}\n{"id":2}\n{"id":1}\n{"id":9}\n'),
+  );
+  await make(api, "leaves", { twig: 1 });
+  sent.goOn();
+  expect((await sent.answer).body.error.details.kept).toEqual([{ table: "twigs", id: 1 }]);
+  expect((await api.get("/twigs", { fields: "id" })).body.data).toEqual([{ id: 1 }, { id: 9 }]);
 });
 
 it("a user who was none before and after, as a form may say, is changed back", async () => {

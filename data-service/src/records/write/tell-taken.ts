@@ -39,8 +39,9 @@ async function asTold(deps: Deps, rights: Rights, error: unknown): Promise<unkno
   const told = await asTold(deps, rights, error.refusal);
   const kept = await keptFor(deps, rights, await deps.catalogs.get(), error.staying);
   if (kept.length === 0 || !(told instanceof AppError)) return told;
-  const { code, messages, details, headers } = told;
-  return new AppError(code, { message: messages, details: { ...details, kept }, headers, cause: told });
+  const { code, messages, details, headers, cause } = told;
+  // Its cause tells which of several records was refused.
+  return new AppError(code, { message: messages, details: { ...details, kept }, headers, cause });
 }
 
 /** A record that stays after the refusal of the request that made it. */
