@@ -88,11 +88,12 @@ function bySpelling<Meant>([name, meant]: readonly [string, Meant]): [string, Me
   return [spelling(name), meant];
 }
 
-/** A name without its case, `-`, `_`, dots, colons, blanks and plural. */
+/** A name without its case, `-`, `_`, dots, colons, blanks, plural, and what is left of an `&amp;` or of a second `?`. */
 function spelling(name: string): string {
   return name
     .toLowerCase()
-    .replaceAll(/[-_.:\s\p{Cc}]/gu, "")
+    .replace(/^\?|^amp;/, "")
+    .replaceAll(/[-_.:\s\p{Cc}\p{Cf}]/gu, "")
     .replace(/s$/, "");
 }
 

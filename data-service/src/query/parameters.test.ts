@@ -81,6 +81,10 @@ describe("parameters of an address", () => {
     ["dryRun%09=true", "dryRun\t", "dryRun"],
     ["dryRun%00=true", "dryRun\0", "dryRun"],
     ["dry+run=true", "dry run", "dryRun"],
+    ["dryRun%E2%80%8B=true", "dryRun\u200b", "dryRun"],
+    ["amp;dryRun=true", "amp;dryRun", "dryRun"],
+    ["amp;filter[a]=1", "amp;filter", "filter"],
+    ["?dryRun=true", "?dryRun", "dryRun"],
     ["dry.run=true", "dry.run", "dryRun"],
     ["filter.age=1", "filter.age", "filter"],
     ["filter:age=1", "filter:age", "filter"],
@@ -121,6 +125,9 @@ describe("parameters of an address", () => {
     ".",
     ".filter.age",
     "my.filter",
+    "amp;",
+    "amp;lang",
+    "?",
   ])("passes %j over, which is not ours by any spelling", (name) => {
     expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false });
   });
