@@ -152,3 +152,18 @@ it("who may not read what stays is not told of it", async () => {
   const { kept, claim } = await detailsFor("seen");
   expect(kept).toEqual([{ table: "claims", id: claim }]);
 });
+
+it("one of a thousand that has to stay does not keep the refusal waiting", async () => {
+  const home = { name: "one of a thousand" };
+  const list = Array.from({ length: 999 }, (_, at) => ({ code: `new ${at}`, home }));
+  const refused = await stopAt(system.held.proxy, isCommand("insert", "claims"), () =>
+    slow.post("/claims", [...list, { code: "taken", home }]),
+  );
+  const staying = await idOf("homes", home.name);
+  await make(api, "books", { home: staying });
+  refused.goOn();
+  const { status, body } = await refused.answer;
+  expect([status, body.error.details.kept]).toEqual([409, [{ table: "homes", id: staying }]]);
+  const left = await api.get("/homes", { filter: home, fields: "id" });
+  expect(left.body.data).toEqual([{ id: staying }]);
+}, 60_000);

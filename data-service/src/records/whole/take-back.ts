@@ -183,26 +183,39 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     const isDone = await hooks.changing(table, id, null, (also) => take([id], allOf([asMade, also])));
     if (!isDone) refuseContended(table.name)();
   };
-  const oneByOne = async (open: readonly Stored[]): Promise<void> => {
-    const held: { readonly id: Stored; readonly why: unknown }[] = [];
-    for (const id of open)
-      await takeOne(id).catch((why: unknown) => {
-        if (!isConflict(why)) throw why;
-        held.push({ id, why });
-      });
-    // Where ids are brought along, what was made before may be bound to what was made later.
-    if (held.length < open.length) return oneByOne(held.map(({ id }) => id).toReversed());
-    for (const { why } of held) requireTaken(deps, table, step, why);
+  /** One that has to stay must not keep the others: halves, until it is alone. @returns those that have to */
+  const takeMost = async (ids: readonly Stored[]): Promise<Held[]> => {
+    const [id] = ids;
+    if (id === undefined) return [];
+    if (ids.length > 1 && hooks.deletesEach) return inHalves(ids);
+    try {
+      // A user who was made root admin, and is the last one by now, has to stay.
+      await (hooks.deletesEach ? takeOne(id) : take(ids));
+      return [];
+    } catch (why) {
+      if (!isConflict(why)) throw why;
+      return ids.length === 1 ? [{ id, why }] : inHalves(ids);
+    }
   };
   // What was made later may be bound to what was made before.
-  const lastFirst = left.toReversed();
-  // A user who was made root admin, and is the last one by now, has to stay.
-  if (hooks.deletesEach) return oneByOne(lastFirst);
-  await take(left).catch(async (error: unknown) => {
-    if (left.length === 1 || !isConflict(error)) throw error;
-    // One that has to stay must not keep the others.
-    await oneByOne(lastFirst);
-  });
+  const inHalves = async (ids: readonly Stored[]): Promise<Held[]> => {
+    const [before, later] = [ids.slice(0, ids.length / 2), ids.slice(ids.length / 2)];
+    const held = await takeMost(later);
+    return [...(await takeMost(before)), ...held];
+  };
+  let [open, held] = [left, await takeMost(left)];
+  // Where ids are brought along, what was made before may be bound to what was made later.
+  while (held.length > 0 && held.length < open.length) {
+    open = held.map(({ id }) => id).toReversed();
+    held = await takeMost(open);
+  }
+  for (const { why } of held) requireTaken(deps, table, step, why);
+}
+
+/** A record that has to stay, and why. */
+interface Held {
+  readonly id: Stored;
+  readonly why: unknown;
 }
 
 /** The first of a list that was refused are gone already where a journal is kept: others may have linked to them meanwhile. */
