@@ -67,7 +67,8 @@ export function chooseRange(
 
 /** A range that ends before it begins makes all of them invalid (RFC 9110, section 14.1.1); range-parser calls it unsatisfiable. */
 function isBackward(range: string): boolean {
-  return [...range.matchAll(/(\d+)-(\d+)/g)].some(([, first, last]) => Number(last) < Number(first));
+  // From the first digit of a number alone: begun at each of its digits, a long one would be read as often as it has digits.
+  return [...range.matchAll(/(?<!\d)(\d+)-(\d+)/g)].some(([, first, last]) => Number(last) < Number(first));
 }
 
 /** Without the fractions of a second that HTTP can't express. */
