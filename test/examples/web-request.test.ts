@@ -82,6 +82,16 @@ describe("the proxy for a web Request", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([302, expect.stringContaining("google")]);
   });
 
+  it.each([
+    ["a navigation that a service worker passes on", "navigate", 302],
+    ["not a script", "cors", 400],
+  ])("lets start a sign-in: %s", async (_who, mode, status) => {
+    const redirect = encodeURIComponent(`${APP}/`);
+    const headers = { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": mode };
+    const answer = await ask(`/auth/google?redirect=${redirect}&cookieBridgePrefix=%2Fportal`, { headers });
+    expect(answer.status).toBe(status);
+  });
+
   it("reads to its end what the API refuses early, so that a browser gets to read why", async () => {
     let left = 400;
     const body = new ReadableStream({

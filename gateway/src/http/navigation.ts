@@ -11,7 +11,7 @@ export const requireNavigation: RequestHandler = (request, _response, next) => {
     throw new AppError("BAD_REQUEST", "This address is not for prefetching.");
   }
   const { "sec-fetch-dest": dest = "document", "sec-fetch-mode": mode } = request.headers;
-  // A page's service worker sends its navigations on as "empty"; no script can ask in that mode.
+  // A page's service worker sends its navigations on as "empty", and its frames; no script can ask in that mode.
   if (dest !== "document" && !(dest === "empty" && mode === "navigate")) {
     throw new AppError(
       "BAD_REQUEST",
