@@ -292,7 +292,10 @@ describe("advice on queries that take longer than they may", () => {
     stack = await startStack({ env: { QUERY_TIMEOUT_MS: "300" } });
     root = await asAdmin(stack);
     const columns = [{ name: "name", type: "string" }];
-    const relations = [{ name: "former", type: "many-to-one", table: "steps", inverse: "later" }];
+    const relations = [
+      { name: "former", type: "many-to-one", table: "steps", inverse: "later" },
+      { name: "begin", type: "many-to-one", table: "steps", inverse: "all" },
+    ];
     const { status, body } = await root.post("/svc_table", {
       name: "steps",
       idType: "int",
@@ -302,14 +305,24 @@ describe("advice on queries that take longer than they may", () => {
     expect(status).toBe(201);
     id = body.data[0].id;
     const client = await MongoClient.connect(stack.mongodbUrl);
-    const steps = client.db().collection<{ _id: number; name: string; formerId: number }>("steps");
+    const steps = client
+      .db()
+      .collection<{ _id: number; name: string; formerId: number; beginId: number }>("steps");
     await steps.insertMany(
-      Array.from({ length: 20_000 }, (_, _id) => ({ _id, name: `${_id % 7}`, formerId: _id })),
+      Array.from({ length: 20_000 }, (_, _id) => ({ _id, name: `${_id % 7}`, formerId: _id, beginId: 0 })),
     );
     await client.close();
   });
 
   afterAll(() => stack?.stop());
+
+  test("says nothing of records that were there in time, whatever was asked of related ones", async () => {
+    const deep = { all: { fields: "id", sort: "former.name", limit: 2 } };
+    const late = { filter: { name: "0" }, sort: "id", limit: "1", fields: "id", deep };
+    expect((await root.get("/steps", late)).status).toBe(504);
+    const { body } = await root.get(`/svc_table/${id}/advice`);
+    expect(body.data.filter(({ timedOut }: Advised) => timedOut > 0)).toEqual([]);
+  });
 
   test("tells them, before all others, with what they were asked for", async () => {
     const late = { fields: "id", sort: "former.name", limit: "2" };

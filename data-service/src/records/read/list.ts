@@ -58,7 +58,7 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const lasting: Lasting = (source) =>
     caller === undefined ? source : whileAllowed(deps, caller, began, source);
   const [listed, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop }, lasting).catch(noteLate(deps, plan.query.root)),
+    runList(deps, plan, started, { effort, stop }, lasting),
     runMeta(deps, plan.query, effort),
   ]);
   if (format === undefined) return { ...listed, meta };
@@ -93,22 +93,23 @@ async function runList(
     seen.joined(all);
     return all;
   };
-  const page = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort);
+  const late = noteLate(deps, root);
+  const page = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort).catch(late);
   if (page !== undefined) {
     const rows = await complete(page, { effort });
     seen.done(() => pipelineOf(query, plan.ranking), page.length);
     return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows) };
   }
-  const ranking = await streamedRanking(deps, query, plan.ranking, effort);
-  const records = shaped(lasting(streamOf(deps, query, ranking, stop)), root, {
+  const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
+  const records = shaped(lasting(endingWith(late, streamOf(deps, query, ranking, stop))), root, {
     complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
     unfold: (some) => unfold(root, some, shape),
     done: (count) => seen.done(() => pipelineOf(query, ranking), count),
   });
-  return { records: endingWith(noteLate(deps, root), records) };
+  return { records };
 }
 
-/** Notes what took longer than a query may, for advice. */
+/** Notes for advice that the records themselves took longer than a query may: those related to them say nothing of their table. */
 function noteLate({ seenQueries }: RecordDeps, root: AuthorizedNode): (error: unknown) => never {
   return (error) => {
     if (isTookTooLong(error)) seenQueries.timedOut(root);

@@ -126,8 +126,12 @@ export class SeenQueries {
     this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
   }
 
-  /** Counts a list that took longer than a query may. It is not explained, which would take as long. Never throws. */
+  /**
+   * Counts a list that took longer than a query may, unless that may be due to what is joined to its records. It is not
+   * explained, which would take as long. Never throws.
+   */
   timedOut(root: AuthorizedNode): void {
+    if (joinedFields(root).length > 0) return;
     const { table } = root;
     const entry = this.#see(root, () => ownRead(root));
     entry.late = { table, times: lateAs(entry, table) + 1 };
