@@ -1,7 +1,7 @@
 // What `npm start` does first: dependencies are installed when they are not the wanted ones.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
@@ -45,6 +45,7 @@ async function setUp(lock: string): Promise<number | null> {
   return spawnSync(process.execPath, ARGUMENTS, options()).status;
 }
 
+const setUpAgain = async () => spawnSync(process.execPath, ARGUMENTS, options()).status;
 const installed = () => readFile(join(folder, "installed"), "utf8");
 
 it("a version is installed once", async () => {
@@ -72,3 +73,44 @@ it("the turn of a start that was killed is over", async () => {
   expect(await setUp("one,")).toBe(0);
   expect(await installed()).toBe("one,");
 });
+
+it("the turn of a start that was killed is over for one that has its number now, as happens in containers", async () => {
+  await write("pnpm-lock.yaml", "one,");
+  const left = `import { writeFileSync } from "node:fs"; writeFileSync(".portico-setup", String(process.pid));`;
+  const again = ["--input-type=module", "--eval", left + PROGRAM];
+  expect(spawnSync(process.execPath, again, { ...options(), timeout: 10_000 }).status).toBe(0);
+});
+
+it.each([
+  ["before it had named itself", "", 6_000],
+  ["and whose number another process has by now", String(process.pid), 16 * 60_000],
+])("the turn of a start that was killed %s is over after a while", async (_when, holder, ms) => {
+  await write(".portico-setup", holder);
+  const then = new Date(Date.now() - ms);
+  await utimes(join(folder, ".portico-setup"), then, then);
+  expect(await setUp("one,")).toBe(0);
+  expect(await installed()).toBe("one,");
+});
+
+it("whoever waits for a turn says for whose", async () => {
+  await write(".portico-setup", String(process.pid));
+  await write("pnpm-lock.yaml", "one,");
+  const start = spawn(process.execPath, ARGUMENTS, options());
+  const [said] = await once(start.stderr, "data");
+  await rm(join(folder, ".portico-setup"));
+  expect((await once(start, "exit"))[0]).toBe(0);
+  expect(String(said)).toBe(`Waiting for process ${process.pid}, which is setting Portico up …\n`);
+});
+
+// Root may remove whatever it wants to.
+(process.getuid?.() === 0 ? it.skip : it)(
+  "a turn that can't be removed keeps nobody from starting what is set up already",
+  async () => {
+    expect(await setUp("one,")).toBe(0);
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    await write(".portico-setup", String(pid));
+    await chmod(folder, 0o555);
+    const code = await setUpAgain().finally(() => chmod(folder, 0o755));
+    expect(code).toBe(0);
+  },
+);
