@@ -1,12 +1,13 @@
 // What becomes of the database when the service does not come to serve, and what is said of it.
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer as createCollector } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from "@jest/globals";
-import { Collection, MongoServerError } from "mongodb";
+import { Collection, MongoNetworkError, MongoServerError } from "mongodb";
 import { type Config, readConfig } from "./config.js";
 import { openTestDatabase, type TestDatabase } from "./mongo/database-fixture.js";
 import type { OpenAddress } from "./mongo/open-address.js";
@@ -81,4 +82,25 @@ it("a service whose indexes find no room on the disk says how much they need", a
     ],
   });
   expect(events).toEqual(["closed"]);
+});
+
+it("a start that was begun anew is traced as any other", async () => {
+  let exports = 0;
+  const collector = createCollector((request, response) => {
+    exports += 1;
+    request.resume().once("end", () => response.end("{}"));
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const bound = collector.address();
+  const port = typeof bound === "object" && bound !== null ? bound.port : 0;
+  jest
+    .spyOn(Collection.prototype, "createIndexes")
+    .mockRejectedValueOnce(new MongoNetworkError("connection closed"));
+  const traced = { ...config, otlpEndpoint: `http://127.0.0.1:${port}` };
+  const service = await startDataService(traced, Promise.resolve(address));
+  await (await fetch(`${service.url}/me`)).text();
+  await service.stop();
+  expect(events).toEqual(["closed", "closed"]);
+  expect(exports).toBeGreaterThan(0);
+  await once(collector.close(), "close");
 });

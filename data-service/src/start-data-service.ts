@@ -1,6 +1,7 @@
 // Settings -> a running data service that can be stopped cleanly.
 import { tellLauncher } from "@portico/shared/launcher-messages";
-import { makeLogger } from "@portico/shared/logger";
+import { loggedError } from "@portico/shared/logged-error";
+import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { Service } from "@portico/shared/run-service";
 import {
   listen,
@@ -36,24 +37,41 @@ const DATABASE_PATIENCE_MS = 60_000;
  * @throws ConfigError when the database can't be had, or a port is taken
  */
 export async function startDataService(config: Config, opening: Promise<OpenAddress>): Promise<Service> {
-  const began = performance.now();
-  const left = (): number => Math.max(0, DATABASE_PATIENCE_MS - (performance.now() - began));
+  const { otlpEndpoint } = config;
   const logger = makeLogger("data-service", config.logLevel);
+  // Once for all attempts: the SDK can't be started a second time in a process.
+  const tracing =
+    otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, logger);
+  try {
+    const service = await startPatiently(config, opening, logger);
+    const { url } = service;
+    return { url, stop: () => service.stop().then(() => tracing?.stop()) };
+  } catch (error) {
+    await tracing?.stop();
+    throw error;
+  }
+}
+
+function startPatiently(config: Config, opening: Promise<OpenAddress>, logger: Logger): Promise<Service> {
+  let failedAt: number | undefined;
+  const attempt = async (): Promise<Service> => {
+    const waited = failedAt === undefined ? 0 : performance.now() - failedAt;
+    return start(config, opening, Math.max(0, DATABASE_PATIENCE_MS - waited)).catch((error: unknown) => {
+      failedAt ??= performance.now();
+      throw error;
+    });
+  };
   const tell = (problem: string): void => logger.warn(`the database has gone away: ${problem}`);
   // The embedded engine does not come back.
   const patience = isEmbedded(config) ? undefined : { ms: DATABASE_PATIENCE_MS, tell };
-  return whenReached(() => start(config, opening, left()), patience, String);
+  return whenReached(attempt, patience, (error) => loggedError(error).message);
 }
 
 async function start(config: Config, opening: Promise<OpenAddress>, patienceMs: number): Promise<Service> {
-  const { otlpEndpoint } = config;
   const deps = await makeDeps(config, opening, patienceMs);
-  const tracing =
-    otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint, deps.logger);
   const health = { stopping: false };
   const { server, stopSweeping } = await begin(deps, health).catch(async (error: unknown) => {
     await letGo(deps, () => STOP_TIMEOUT_MS);
-    await tracing?.stop();
     throw error;
   });
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
@@ -72,7 +90,6 @@ async function start(config: Config, opening: Promise<OpenAddress>, patienceMs: 
       const left = (): number => STOP_TIMEOUT_MS - (performance.now() - began);
       await deps.records.gate.close(left());
       await letGo(deps, left);
-      await tracing?.stop();
     },
   };
 }

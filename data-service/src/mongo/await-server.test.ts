@@ -1,4 +1,5 @@
 // Waiting for a database that is not there yet: for what, how long, and what is said meanwhile.
+import { setTimeout } from "node:timers/promises";
 import { expect, it } from "@jest/globals";
 import { MongoError, MongoNetworkError, MongoServerError } from "mongodb";
 import { whenReached } from "./await-server.js";
@@ -34,6 +35,17 @@ it("waits for a server that is going away, coming up, or slow to connect to", as
 
 it("fails as the last attempt did when the time is over", async () => {
   await expect(asked(200, away, away, away).answer).rejects.toBe(away);
+});
+
+it("has all its patience for a server that goes away after an attempt of long work", async () => {
+  let attempts = 0;
+  const ask = async (): Promise<number> => {
+    attempts += 1;
+    if (attempts > 1) return attempts;
+    await setTimeout(300);
+    throw away;
+  };
+  expect(await whenReached(ask, { ms: 200, tell: () => {} }, String)).toBe(2);
 });
 
 it("does not wait for what waiting does not mend", async () => {

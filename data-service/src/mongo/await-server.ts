@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isUnanswered, isUnsent } from "./driver-errors.js";
 
 export interface Patience {
-  /** How long to wait in all. */
+  /** How long to wait in all, from the first failure on: an attempt that fails may have been at work for long before. */
   readonly ms: number;
   /** Is told at once, and then now and then, what is wrong. */
   readonly tell: (problem: string) => void;
@@ -24,14 +24,15 @@ export async function whenReached<Result>(
   patience: Patience | undefined,
   inWords: (error: unknown) => string,
 ): Promise<Result> {
-  const began = performance.now();
+  let failedAt: number | undefined;
   let told = Number.NEGATIVE_INFINITY;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       const now = performance.now();
-      if (patience === undefined || !mayComeYet(error) || now - began >= patience.ms) throw error;
+      failedAt ??= now;
+      if (patience === undefined || !mayComeYet(error) || now - failedAt >= patience.ms) throw error;
       if (now - told >= TELL_EVERY_MS) {
         patience.tell(inWords(error));
         told = now;
