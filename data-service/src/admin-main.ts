@@ -4,7 +4,7 @@ import { ConfigError } from "@portico/shared/env";
 import { changeAccount } from "./auth/change-account.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { makeKeySealer } from "./auth/key-sealer.js";
-import { lostKeys } from "./auth/stored-keys.js";
+import { isClaimLost, lostKeys } from "./auth/stored-keys.js";
 import { normalizeEmail } from "./catalog/email-address.js";
 import { systemTableNames } from "./catalog/system-tables.js";
 import { type Config, readConfig } from "./config.js";
@@ -72,22 +72,27 @@ async function forgetKeys(config: Config, isConfirmed: boolean): Promise<number>
   });
   try {
     const keys = makeKeyStore(store.db);
-    const lost = await lostKeys(keys, encryptionKey && makeKeySealer(encryptionKey));
+    const sealer = encryptionKey && makeKeySealer(encryptionKey);
+    const lost = await lostKeys(keys, sealer);
     const where = `of the signing keys in ${describeStore(config)}`;
+    const what =
+      lost.length > 0
+        ? `${lost.length} ${where}`
+        : `No signing key, but what the first start has sealed in ${describeStore(config)}`;
     const by =
       encryptionKey === undefined ? "no ENCRYPTION_KEY is set here" : "the ENCRYPTION_KEY here is another";
-    if (lost.length === 0) {
+    if (lost.length === 0 && !(await isClaimLost(keys, sealer))) {
       process.stderr.write(`None ${where} is lost: nothing is forgotten.\n`);
       return 1;
     }
     if (!isConfirmed) {
-      process.stderr.write(`${lost.length} ${where} can't be decrypted: ${by}. ${FORGETTING}\n`);
+      process.stderr.write(`${what} can't be decrypted: ${by}. ${FORGETTING}\n`);
       return 2;
     }
     // One that can't decrypt them does not start.
     if (await makeInstanceStore(store.db).anyLives()) throw new ConfigError([RUNNING]);
     await keys.remove(lost);
-    process.stdout.write(`${lost.length} ${where} forgotten: the next start makes others.\n`);
+    process.stdout.write(`${what} forgotten: the next start makes others.\n`);
     return 0;
   } finally {
     await store.close();

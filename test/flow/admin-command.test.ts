@@ -11,7 +11,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 import { fileOf, projectRoot } from "../support/run-state.js";
-import { ADMIN, type Stack, startService, startStack } from "../support/stack.js";
+import {
+  ADMIN,
+  dropDatabase,
+  freshDatabase,
+  type Stack,
+  startAnother,
+  startService,
+  startStack,
+} from "../support/stack.js";
 import { until } from "../support/wait.js";
 
 const PASSWORD = /^Root admin: (\S+), new password: (\S+)\n$/;
@@ -196,6 +204,39 @@ it("signing keys of a lost secret are forgotten once that is confirmed, and othe
     expect((await apiOf(again.url).post("/auth/login", ADMIN)).status).toBe(200);
     await again.stop();
   } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}, 120_000);
+
+it("so is what a first start has sealed that was killed before it had a key", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "portico-admin-"));
+  const mongodbUrl = freshDatabase();
+  const words = ["--forget-signing-keys"];
+  const env = {
+    DATA_DIR: directory,
+    ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+    MONGODB_URL: mongodbUrl,
+  };
+  const start = () => startAnother({ appUrl: stack.appUrl, dataDir: directory, mongodbUrl }, env);
+  const other = await MongoClient.connect(mongodbUrl);
+  try {
+    const markers = other.db().collection<{ _id: string; sealed: string }>("_markers");
+    await markers.insertOne({ _id: "encryption-key", sealed: "with a secret that is lost" });
+    await expect(start()).rejects.toThrow("can't be decrypted");
+    await expect(start()).rejects.toThrow("can't be decrypted");
+    const asked = await admin(words, env);
+    expect([asked.code, asked.errors]).toEqual([
+      2,
+      expect.stringMatching(
+        /^No signing key, but .* can't be decrypted: the ENCRYPTION_KEY here is another\. /,
+      ),
+    ]);
+    expect((await admin([...words, "--confirm"], env)).code).toBe(0);
+    await (await start()).stop();
+    expect((await admin([...words, "--confirm"], env)).code).toBe(1);
+  } finally {
+    await other.close();
+    await dropDatabase(mongodbUrl);
     await rm(directory, { recursive: true, force: true });
   }
 }, 120_000);

@@ -24,6 +24,7 @@ const openWith = (given: KeyObject, secret = "one"): Promise<RotatingKeyRing> =>
           claimed ??= sealed;
           return claimed;
         },
+        claimed: async () => claimed,
         async add(key) {
           stored.push(key);
           return true;

@@ -24,6 +24,8 @@ export interface StoredKeysDeps {
     all(): Promise<StoredKey[]>;
     /** Keeps a text for good, unless one is kept already. @returns the one that is kept */
     claim(sealed: string): Promise<string>;
+    /** @returns the text that is kept, if there is one */
+    claimed(): Promise<string | undefined>;
     /** Adds the key; one that already has this name stays as it is. @returns whether it was added */
     add(key: StoredKey): Promise<boolean>;
     /** Forgets the private halves of these keys but keeps their names: a key never gets a second turn. */
@@ -163,9 +165,25 @@ async function claim({ store, sealer }: StoredKeysDeps): Promise<void> {
   if ((await sealer.open(kept)) === undefined) throw otherSecret();
 }
 
-/** Does the database hold keys that an ENCRYPTION_KEY has sealed? */
-export async function holdsSealedKeys(store: Pick<StoredKeysDeps["store"], "all">): Promise<boolean> {
-  return (await store.all()).some(({ sealed: text }) => text !== undefined);
+/** Does the database hold anything that an ENCRYPTION_KEY has sealed, as a start that was killed may have left it? */
+export async function holdsSealedKeys(
+  store: Pick<StoredKeysDeps["store"], "all" | "claimed">,
+): Promise<boolean> {
+  if ((await store.all()).some(({ sealed: text }) => text !== undefined)) return true;
+  return (await store.claimed()) !== undefined;
+}
+
+/**
+ * Was the database first started with another secret? So it may have been where no key is lost: by a start that was killed before
+ * it had one, or where an earlier version has forgotten the keys.
+ * @param sealer undefined where there is no secret at all
+ */
+export async function isClaimLost(
+  store: Pick<StoredKeysDeps["store"], "claimed">,
+  sealer: Pick<KeySealer, "open"> | undefined,
+): Promise<boolean> {
+  const kept = await store.claimed();
+  return kept !== undefined && (await sealer?.open(kept)) === undefined;
 }
 
 /**

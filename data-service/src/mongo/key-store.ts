@@ -39,6 +39,9 @@ export function makeKeyStore(db: Db): KeyStore {
         });
       return (await claims.findOne(CLAIM))?.sealed ?? sealed;
     },
+    async claimed() {
+      return (await claims.findOne(CLAIM))?.sealed;
+    },
     async add({ kid, activeFrom, x, sealed }) {
       const document = { _id: kid, activeFrom, x, ...(sealed === undefined ? {} : { sealed }) };
       const added = await keys.insertOne(document).catch((error: unknown) => {
