@@ -7,6 +7,7 @@ import type { SessionCacheDeps } from "../auth/session-cache.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
+import { whenReached } from "./await-server.js";
 import { isDuplicate } from "./driver-errors.js";
 import { ON_PRIMARY } from "./on-primary.js";
 
@@ -144,11 +145,19 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
     async insertRootAdmin({ id, email, passwordHash, createdAt }) {
       const admin = { email, passwordHash, name: "Admin", isActive: true, isRootAdmin: true };
       const document = { _id: ObjectId.createFromHexString(id), ...admin, createdAt, updatedAt: createdAt };
-      const result = await users.insertOne(document).catch(ignoreDuplicate);
-      return result !== undefined;
+      const insert = async (): Promise<boolean> => {
+        if ((await users.insertOne(document).catch(ignoreDuplicate)) !== undefined) return true;
+        // Made by an attempt whose answer was lost.
+        return (await users.findOne({ _id: document._id, passwordHash: { $eq: passwordHash } })) !== null;
+      };
+      // Nobody else knows the password: a start that was begun anew would find an admin, and show none.
+      return whenReached(insert, { ms: UNSURE_MS, tell: () => {} }, String);
     },
   };
 }
+
+/** How long a start asks whether the first admin was made. */
+const UNSURE_MS = 30_000;
 
 function ignoreDuplicate(error: unknown): undefined {
   if (isDuplicate(error)) return undefined;
