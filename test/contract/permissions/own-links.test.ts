@@ -28,15 +28,22 @@ beforeAll(async () => {
       { name: "forRole", type: "many-to-one", table: "svc_role", inverse: "reports" },
     ],
   });
+  await makeTable(admin, {
+    name: "badges",
+    columns: [{ name: "code", type: "string" }],
+    relations: [{ name: "holder", type: "one-to-one", table: "svc_user", inverse: "badge" }],
+  });
   await make(admin, "reports", { title: "T1", accused: moId, readers: [moId], forRole: role });
   mo = await signIn(`${stack.appUrl}/api`, MO);
 });
 
 afterAll(() => stack?.stop());
 
-afterEach(async () => {
+afterEach(() => dropRules());
+
+async function dropRules(): Promise<void> {
   for (const id of rules.splice(0)) await admin.delete(`/svc_permission/${id}`);
-});
+}
 
 async function rule(parts: Row): Promise<void> {
   rules.push((await make(admin, "svc_permission", { role, table: "reports", action: "read", ...parts })).id);
@@ -135,9 +142,26 @@ describe("a link is in /me", () => {
     expect(await me({ fields })).toEqual([200, expected]);
   });
 
+  it("not where a rule shows its other end in other records alone", async () => {
+    await rule({ fields: "title" });
+    await rule({ table: "svc_user", fields: "name,accusedIn", filter: { name: "another" } });
+    expect(await me({ fields: "name,accusedIn.title,_count(accusedIn)" })).toEqual([
+      200,
+      { name: "Mo", _count: {} },
+    ]);
+  });
+
   it("described as what is always there only where it is", async () => {
-    await rule({ fields: "title,accused" });
-    const { body } = await mo.get("/types.ts");
-    expect(body.slice(body.indexOf("export interface Me "))).toMatch(/^ {2}accusedIn\?: /m);
+    const badge = async (): Promise<string | undefined> => {
+      const { body } = await mo.get("/types.ts");
+      return /^ {2}badge\??: /m.exec(body.slice(body.indexOf("export interface Me ")))?.[0].trim();
+    };
+    await rule({ table: "badges", fields: "code" });
+    expect(await badge()).toBeUndefined();
+    await rule({ table: "svc_user", fields: "badge", filter: { name: "another" } });
+    expect(await badge()).toBe("badge?:");
+    await dropRules();
+    await rule({ table: "badges", fields: "code,holder" });
+    expect(await badge()).toBe("badge:");
   });
 });
