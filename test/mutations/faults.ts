@@ -155,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "a count in fields by join counts hidden children",
     file: "query/lower/sort.js",
-    find: '[...matchStages([rules(step.target)], names), { $count: "value" }]',
+    find: '[...matchStages([rule], names), { $count: "value" }]',
     replace: '[{ $count: "value" }]',
   },
   {
