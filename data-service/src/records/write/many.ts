@@ -23,6 +23,7 @@ import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
 import { saysUncertain } from "../whole/uncertain.js";
 import { type AskedAgain, NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
+import { sayingKept } from "./tell-taken.js";
 import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
@@ -277,10 +278,10 @@ function isGone(reason: unknown): boolean {
 /** What stays after any of the refusals, beside the one that is told (see tell-taken). */
 function withKept(told: unknown, all: readonly unknown[]): unknown {
   const keptOf = (each: unknown): unknown => (each instanceof AppError ? each.details?.kept : undefined);
-  const kept = all.flatMap((each) => keptOf(each) ?? []);
-  if (kept.length === 0 || !(told instanceof AppError)) return told;
-  const { code, messages, headers, details, cause } = told;
-  return new AppError(code, { message: messages, headers, details: { ...details, kept }, cause });
+  return sayingKept(
+    told,
+    all.flatMap((each) => keptOf(each) ?? []),
+  );
 }
 
 function withProgress(reason: unknown, changed: number, { done }: Words): unknown {

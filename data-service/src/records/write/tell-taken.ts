@@ -38,6 +38,11 @@ async function asTold(deps: Deps, rights: Rights, error: unknown): Promise<unkno
   if (!(error instanceof RefusedInPart)) return error;
   const told = await asTold(deps, rights, error.refusal);
   const kept = await keptFor(deps, rights, await deps.catalogs.get(), error.staying);
+  return sayingKept(told, kept);
+}
+
+/** The refusal with the records that stay, if there are any. */
+export function sayingKept(told: unknown, kept: readonly unknown[]): unknown {
   if (kept.length === 0 || !(told instanceof AppError)) return told;
   const { code, messages, details, headers, cause } = told;
   // Its cause tells which of several records was refused.
