@@ -154,6 +154,12 @@ describe("explain, where nothing is looked up beforehand", () => {
     expect(await stagesFor({ author })).toContain("$unionWith");
     const { body } = await root.get("/posts", { fields: "id", limit: "3" });
     const few = body.data.map(({ id }: { id: string }) => id);
-    expect(await stagesFor({ author, id: { _in: few } })).toEqual(["$match", "$lookup", "$match", "$count"]);
+    expect(await stagesFor({ author, id: { _in: few } })).toEqual([
+      "$match",
+      "$set",
+      "$lookup",
+      "$match",
+      "$count",
+    ]);
   });
 });

@@ -9,7 +9,7 @@ export interface Examined {
 export interface ExecutionReport extends Examined {
   /** Indexes used, joins included; empty when every document was read. */
   readonly indexes: readonly string[];
-  /** Collections read from end to end. */
+  /** How often a collection was read from end to end, joins included. */
   readonly fullScans: number;
   readonly milliseconds: number;
   /** The part of the joins, by the field that they fill; nested joins included. */
@@ -37,6 +37,7 @@ export function reportOf(explain: unknown): ExecutionReport {
     if (key === "indexName" && typeof value === "string") indexes.add(value);
     if (key === "indexesUsed" && Array.isArray(value)) for (const name of value) indexes.add(String(name));
     if (key === "stage" && value === "COLLSCAN") sums.fullScans += 1;
+    if (key === "collectionScans") sums.fullScans += Number(value);
     if (key === "totalDocsExamined") sums.documentsExamined += Number(value);
     if (key === "totalKeysExamined") sums.keysExamined += Number(value);
     if (key === "executionTimeMillis") sums.milliseconds = Math.max(sums.milliseconds, Number(value));

@@ -21,7 +21,7 @@ import {
   type Stage,
   type Value,
 } from "./document.js";
-import { joinStage } from "./join.js";
+import { joinStages } from "./join.js";
 import { linksTo, mayBeMisfit, onlyLinks } from "./links.js";
 import { namedId } from "./named-id.js";
 
@@ -294,7 +294,7 @@ function lowerJoined(predicate: Relational, wanted: boolean, names: Names): Lowe
   const found = isFoundWanted(predicate, wanted);
   const condition = { [as]: found ? { $ne: [] } : { $eq: [] } };
   return {
-    joins: [joinStage(relation, target, pipeline, as)],
+    joins: joinStages(relation, target, pipeline, as),
     condition: allOf([condition, whereKnown(predicate, wanted)]),
   };
 }

@@ -1,6 +1,6 @@
-// A relation -> the $lookup that fetches its records.
-import type { Relation, Table } from "../../catalog/catalog.js";
-import { NO_LIST, type Stage } from "./document.js";
+// A relation -> the stages that fetch its records.
+import type { LinkField, Relation, Table } from "../../catalog/catalog.js";
+import { NO_LIST, type Stage, type Value } from "./document.js";
 import { mayBeMisfit } from "./links.js";
 
 /**
@@ -9,19 +9,31 @@ import { mayBeMisfit } from "./links.js";
  */
 const ANY_ID: Stage = { $match: { _id: { $ne: null } } };
 
+/** No list: one that follows a single id, be it empty, is looked for without an index as well. */
+const NO_ID = false;
+
 /**
- * The stage that joins a relation's records as the list `as`.
+ * The stages that join a relation's records as the list `as`.
  * @param pipeline what is done with the joined records; begins with the target's row rule
  */
-export function joinStage(relation: Relation, target: Table, pipeline: Stage[], as: string): Stage {
+export function joinStages(relation: Relation, target: Table, pipeline: Stage[], as: string): Stage[] {
   const { link } = relation;
   const { on, field, list } = link;
   const [localField, foreignField] = on === "self" ? [field, "_id"] : ["_id", field];
   const join = { from: target.collection, localField, foreignField, pipeline, as };
-  if (on === "self" && list) return { $lookup: { ...join, pipeline: [ANY_ID, ...pipeline] } };
-  if (!mayBeMisfit(link)) return { $lookup: join };
-  if (on === "target")
-    return { $lookup: { ...join, pipeline: [{ $match: { [field]: NO_LIST } }, ...pipeline] } };
-  const isLink = { $match: { $expr: { $not: [{ $isArray: "$$link" }] } } };
-  return { $lookup: { ...join, let: { link: `$${field}` }, pipeline: [isLink, ...pipeline] } };
+  if (on === "target") return [{ $lookup: { ...join, pipeline: [...onlyHolding(link), ...pipeline] } }];
+  if (list) return [{ $lookup: { ...join, pipeline: [ANY_ID, ...pipeline] } }];
+  return [{ $set: { [as]: oneLink(link) } }, { $lookup: { ...join, localField: as } }];
+}
+
+/** The stage that leaves out records with a list where one link belongs. */
+function onlyHolding(link: LinkField): Stage[] {
+  return mayBeMisfit(link) ? [{ $match: { [link.field]: NO_LIST } }] : [];
+}
+
+/** The link in a record. In the place of none stands what is no id: for null, MongoDB reads the whole collection. */
+function oneLink(link: LinkField): Value {
+  const value = `$${link.field}`;
+  const linked = { $ifNull: [value, NO_ID] };
+  return mayBeMisfit(link) ? { $cond: [{ $isArray: value }, NO_ID, linked] } : linked;
 }

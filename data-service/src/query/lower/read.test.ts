@@ -251,18 +251,20 @@ describe("the pipeline of a list", () => {
   });
 
   it("fetches what a to-one chain sorts by", () => {
-    expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 3)).toEqual([
+    expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 4)).toEqual([
+      { $set: { __1: { $ifNull: ["$authorId", false] } } },
       {
         $lookup: {
           from: "authors",
-          localField: "authorId",
+          localField: "__1",
           foreignField: "_id",
           as: "__1",
           pipeline: [
+            { $set: { __3: { $ifNull: ["$mentorId", false] } } },
             {
               $lookup: {
                 from: "authors",
-                localField: "mentorId",
+                localField: "__3",
                 foreignField: "_id",
                 as: "__3",
                 pipeline: [{ $project: { _id: 0, value: "$name" } }],

@@ -14,7 +14,7 @@ import type {
 } from "../ast.js";
 import { conjunctsOf, holdsKeys, isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
-import { joinStage } from "./join.js";
+import { joinStages } from "./join.js";
 import { linksTo, OWN_ID } from "./links.js";
 import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
@@ -139,7 +139,7 @@ export function lowerApart(child: AuthorizedChild, parents: readonly Stored[], r
   const pipeline = childPipeline(child, rules, new Names());
   return [
     { $match: { _id: { $in: [...parents] } } },
-    joinStage(child.relation, child.node.table, pipeline, field),
+    ...joinStages(child.relation, child.node.table, pipeline, field),
     { $project: { _id: 1, [field]: 1 } },
   ];
 }
@@ -219,8 +219,8 @@ interface OutputOptions {
 /** Loads the children and keeps only what the answer shows. */
 function output(node: AuthorizedNode, rules: RowRules, names: Names, options: OutputOptions = {}): Stage[] {
   const joined = node.children.filter((child) => isJoined(child, options.together));
-  const joins = joined.map((child) =>
-    joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
+  const joins = joined.flatMap((child) =>
+    joinStages(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
   );
   const counts = node.counts.filter((count) => isCountJoined(count, options.together));
   const counted = counts.flatMap((count) => joinedCount(count, rules, names));

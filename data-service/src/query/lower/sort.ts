@@ -2,7 +2,7 @@
 import type { RowRules, SortKey, Step } from "../ast.js";
 import { isOwnList, matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";
-import { joinStage } from "./join.js";
+import { joinStages } from "./join.js";
 
 export interface LoweredSort {
   readonly joins: readonly Stage[];
@@ -53,7 +53,7 @@ function lowerColumnKey(
   const [joined, value] = [names.next(), names.next()];
   const pipeline = chainPipeline(first, rest, key.column.field, rules, names);
   const joins = [
-    joinStage(first.relation, first.target, pipeline, joined),
+    ...joinStages(first.relation, first.target, pipeline, joined),
     { $set: { [value]: { $first: `$${joined}.value` } } },
   ];
   return { joins, keys: [[value, direction]] };
@@ -74,7 +74,7 @@ function chainPipeline(
   const pipeline = chainPipeline(next, further, field, rules, names);
   return [
     ...visible,
-    joinStage(next.relation, next.target, pipeline, joined),
+    ...joinStages(next.relation, next.target, pipeline, joined),
     { $project: { _id: 0, value: { $first: `$${joined}.value` } } },
   ];
 }
@@ -102,7 +102,7 @@ export function countJoin(
     return [{ $set: { [value]: sizeOf(`$${relation.link.field}`) } }];
   const pipeline = [...matchStages([rule], names), { $count: "value" }];
   return [
-    joinStage(relation, target, pipeline, joined),
+    ...joinStages(relation, target, pipeline, joined),
     { $set: { [value]: { $ifNull: [{ $first: `$${joined}.value` }, 0] } } },
   ];
 }
@@ -123,7 +123,7 @@ function lowerExtremeKey(
   const extreme = { [`$${key.kind}`]: `$${key.column.field}` };
   const pipeline = [...matchStages([rules(target)], names), { $group: { _id: null, value: extreme } }];
   const joins = [
-    joinStage(relation, target, pipeline, joined),
+    ...joinStages(relation, target, pipeline, joined),
     { $set: { [value]: { $ifNull: [{ $first: `$${joined}.value` }, null] } } },
     { $set: { [missing]: { $eq: [`$${value}`, null] } } },
   ];
