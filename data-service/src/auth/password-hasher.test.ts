@@ -1,7 +1,8 @@
 // Password hashes: parameters of the contract, old ones, and the same work where there is none.
 import { describe, expect, it } from "@jest/globals";
 import { hash } from "@node-rs/argon2";
-import { makePasswordHasher, passwordProblem } from "./password-hasher.js";
+import { makePasswordHasher } from "./password-hasher.js";
+import { passwordProblem } from "./password-problem.js";
 
 const hasher = makePasswordHasher();
 /** As somebody may have written it into the database; it takes next to no time. */

@@ -5,8 +5,6 @@ import { Piscina } from "piscina";
 import { makeTurns } from "../turns.js";
 import type { HashTask } from "./hash-thread.js";
 
-export { passwordProblem } from "./password-problem.js";
-
 /** argon2id is the library's default algorithm. OWASP's first choice of parameters; 16-byte salt, 32-byte hash. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
 const ARGON2ID = 2;

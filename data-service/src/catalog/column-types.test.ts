@@ -3,7 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { Binary, Decimal128, Double, deserialize, Long, ObjectId, serialize } from "bson";
 import fc from "fast-check";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type DeclaredType, isBinary } from "./column-types.js";
+import { isBinary } from "./bson-json.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type DeclaredType } from "./column-types.js";
 
 const MEMBERS = ["red", "green", "blue"];
 

@@ -1,7 +1,7 @@
 // The column types, one row each: what JSON they accept, what is stored, and what may be done with them.
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
-import { bsonTypeOf, isBinary, isStoredNumber, numberText, plainJson, uuidText } from "./bson-json.js";
+import { bsonTypeOf, isStoredNumber, numberText, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { parseDay, parseInstant } from "./iso-date.js";
 import { mixedIdText, parseMixedId } from "./mixed-id.js";
@@ -278,8 +278,6 @@ function ifText(stored: unknown): Json {
 function ifNumber(stored: unknown): Json {
   return isStoredNumber(stored) ? plainJson(Number(stored)) : plainJson(stored);
 }
-
-export { isBinary };
 
 function parseInt64(text: string): Long | undefined {
   if (!/^-?\d{1,19}$/.test(text)) return undefined;

@@ -1,8 +1,8 @@
 // What the journal says about one change of one record, and how much of the record it keeps. Pure.
 import { Binary, calculateObjectSize, ObjectId } from "bson";
-import { isStorable, plainJson } from "../catalog/bson-json.js";
+import { isBinary, isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
-import { isBinary, type Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/column-types.js";
 import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { sameValue } from "../catalog/restore-value.js";
 import { asStored } from "../query/as-read.js";

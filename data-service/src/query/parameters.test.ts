@@ -1,9 +1,10 @@
 // What a client wrote -> parameters; which are no parameters, twice, or too large.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
+import { type OwnName, PARAMETERS } from "@portico/shared/own-parameters";
 import fc from "fast-check";
 import { json, refusalOf } from "./library-fixture.js";
-import { type OwnName, PARAMETERS, parametersOfBody, readCall, readParameters } from "./parameters.js";
+import { parametersOfBody, readCall, readParameters } from "./parameters.js";
 
 describe("parameters of an address", () => {
   it.each<[search: string, parameters: object]>([

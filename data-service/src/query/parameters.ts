@@ -13,8 +13,6 @@ import { LIMITS } from "./limits.js";
 import { type Path, refuse } from "./refuse.js";
 import { parseBrackets } from "./syntax/bracket.js";
 
-export { type OwnName, PARAMETERS };
-
 /** Parameters that shape a single record. */
 export const SHAPE_PARAMETERS = ["fields", "deep"] as const;
 

@@ -1,8 +1,9 @@
 // Documents -> the JSON of an answer's records: whatever the query did not select can't get out here.
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
+import { isBinary } from "../catalog/bson-json.js";
 import type { Column, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import { CantDecrypt } from "../store-refusals.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";

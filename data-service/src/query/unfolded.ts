@@ -1,7 +1,6 @@
 // How large the records of an answer come out. Related records that were read for many are shared by all that show them; the
 // answer writes them out for each of these, so a few of them can become millions. Pure.
-import { bsonTypeOf } from "../catalog/bson-json.js";
-import { isBinary } from "../catalog/column-types.js";
+import { bsonTypeOf, isBinary } from "../catalog/bson-json.js";
 import type { AuthorizedNode } from "./ast.js";
 import { childField, isKeyOnly } from "./lower/read.js";
 import type { StoredRecord } from "./shape.js";

@@ -1,11 +1,12 @@
 // Asks a table's records what a planned change would cost them, and writes what it has to write.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
+import { isBinary } from "../catalog/bson-json.js";
 import { buildColumn } from "../catalog/build-catalog.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Transition } from "../catalog/changed-fields.js";
 import type { Step } from "../catalog/changes.js";
-import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { Fill, Restore } from "../catalog/fills.js";

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
-import { EngineError, openEmbeddedEngine } from "./engine.js";
+import { openEmbeddedEngine } from "./engine.js";
+import { EngineError } from "./engine-error.js";
 import { startProcess } from "./engine-fixture.js";
 import { chooseSocketFolder } from "./engine-sockets.js";
 

@@ -13,8 +13,6 @@ import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
 import { decideLibrary, preparePatchedLibraries, runningSystem } from "./glibc.js";
 
-export { EngineError } from "./engine-error.js";
-
 export interface EmbeddedEngine {
   /** A `mongodb://` address that any driver of this user on this machine can connect to. */
   uri: string;

