@@ -1,5 +1,5 @@
 // `?width&height&fit&format&quality` of an asset -> how to transform it, or what is wrong with it. Pure.
-import { AppError } from "@portico/shared/app-error";
+import { refuseParameter } from "@portico/shared/own-parameters";
 
 const FITS = ["cover", "contain", "inside", "outside", "fill"] as const;
 const FORMATS = ["jpeg", "png", "webp", "avif"] as const;
@@ -30,7 +30,7 @@ export function readAssetParameters(search: string): AssetParameters {
   const given = new URLSearchParams(search);
   const one = (name: string): string | undefined => {
     const values = given.getAll(name);
-    if (values.length > 1) throw refusal(name, "must be given once");
+    if (values.length > 1) throw refuseParameter(name, "must be given once");
     return values[0];
   };
   const download = oneOf("download", one("download") ?? "false", ["true", "false"]) === "true";
@@ -56,16 +56,12 @@ export function variantName({ width, height, fit, format, quality }: Transform):
 function whole(name: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined;
   const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > most) throw refusal(name, `must be a whole number from 1 to ${most}`);
+  if (number < 1 || number > most) throw refuseParameter(name, `must be a whole number from 1 to ${most}`);
   return number;
 }
 
 function oneOf<Value extends string>(name: string, text: string, values: readonly Value[]): Value {
   const found = values.find((value) => value === text);
-  if (found === undefined) throw refusal(name, `must be one of ${values.join(", ")}`);
+  if (found === undefined) throw refuseParameter(name, `must be one of ${values.join(", ")}`);
   return found;
-}
-
-function refusal(name: string, problem: string): AppError {
-  return new AppError("BAD_REQUEST", { message: `${name}: ${problem}`, details: { path: name } });
 }
