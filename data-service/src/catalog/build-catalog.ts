@@ -12,6 +12,7 @@ import type {
 } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { fieldOf } from "./fields.js";
 import { OWN_FIELDS } from "./own-fields.js";
 import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
 
@@ -119,13 +120,6 @@ function buildTable(
     uniques: definition.uniques,
     indexes: definition.indexes,
   };
-}
-
-function fieldOf(definition: TableDefinition, memberId: string): string {
-  const field = definition.storage.fields[memberId];
-  if (field === undefined)
-    throw new Error(`table "${definition.name}" has no storage for member ${memberId}`);
-  return field;
 }
 
 function generatedColumn(name: string, field: string, type: ColumnType): Column {

@@ -2,7 +2,7 @@
 import { isJournaled } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
-import { freeField } from "./fields.js";
+import { fieldOf, freeField } from "./fields.js";
 
 /** A definition, and the one that replaces it. */
 export interface Transition {
@@ -140,11 +140,4 @@ export function losesOptions(from: ColumnDefinition, to: ColumnDefinition): bool
 /** As in SQL, a new column gives its default to existing records, and so does one that becomes required. */
 export function isFilled(from: ColumnDefinition | undefined, to: ColumnDefinition): boolean {
   return to.default !== undefined && (from === undefined || (to.required && !from.required));
-}
-
-/** @throws Error when the definition has no such member */
-export function fieldOf(table: TableDefinition, id: string): string {
-  const field = table.storage.fields[id];
-  if (field === undefined) throw new Error(`table "${table.name}" has no storage for member ${id}`);
-  return field;
 }

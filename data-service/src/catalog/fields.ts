@@ -1,4 +1,12 @@
-// Chooses a free name for a stored field.
+// In which field a member is stored, and free names for new fields.
+import type { TableDefinition } from "./definition.js";
+
+/** @throws Error when the definition has no such member */
+export function fieldOf(table: TableDefinition, id: string): string {
+  const field = table.storage.fields[id];
+  if (field === undefined) throw new Error(`table "${table.name}" has no storage for member ${id}`);
+  return field;
+}
 
 /** The wanted name, or that name followed by the first free number. */
 export function freeField(wish: string, taken: ReadonlySet<string>): string {

@@ -1,6 +1,7 @@
 // What a change of a table has to write into fields that nobody reads yet.
-import { fieldOf, isFilled, isMoved, isRetargeted, movedMembers, type Transition } from "./changed-fields.js";
+import { isFilled, isMoved, isRetargeted, movedMembers, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+import { fieldOf } from "./fields.js";
 import { OWN_FIELDS } from "./own-fields.js";
 
 /** Values to write, before the new definition is in use, into fields that nobody reads yet. */

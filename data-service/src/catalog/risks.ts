@@ -1,7 +1,8 @@
 // What a change of a table may cost: questions to its data, and what the answers mean.
 import { same } from "./canonical.js";
-import { fieldOf, isFilled, isMoved, isRetargeted, losesOptions, type Transition } from "./changed-fields.js";
+import { isFilled, isMoved, isRetargeted, losesOptions, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { fieldOf } from "./fields.js";
 import { DELETED_FIELD } from "./soft-delete.js";
 
 /** A question to the data. The step is destructive if there are such records. */

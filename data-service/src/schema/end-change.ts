@@ -1,8 +1,9 @@
 // Ends a change: tidies up after one that is in use, gives up one that is not; for its own changes and those of dead
 // processes.
 import type { Relation, Table } from "../catalog/catalog.js";
-import { fieldOf, fieldsReturned, movedMembers, type Transition } from "../catalog/changed-fields.js";
+import { fieldsReturned, movedMembers, type Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { fieldOf } from "../catalog/fields.js";
 import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import { isBuilt } from "../catalog/index-names.js";
