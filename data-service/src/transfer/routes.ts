@@ -1,8 +1,10 @@
 // POST /{table}/import: a file as the body, read as it arrives.
 import { AppError } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
+import { announcesTooMuch } from "@portico/shared/has-body";
 import { LINGER_MS } from "@portico/shared/linger";
 import { onlyMethods } from "@portico/shared/only-methods";
+import { requireUncompressed } from "@portico/shared/require-uncompressed";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
@@ -57,8 +59,7 @@ async function answerImport(
   const format = formatOf(request);
   refuseOnceKey(request.get("Idempotency-Key"));
   const options = optionsOf(searchOf(request));
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > limits.importMaxBytes) throw tooLarge(limits.importMaxBytes);
+  if (announcesTooMuch(request.headers, limits.importMaxBytes)) throw tooLarge(limits.importMaxBytes);
   withoutBodyDeadline(request);
   const source = bytesOf(request, limits.importMaxBytes);
   const asked = { caller: callerOf(request), table, format, source, ...options };
@@ -77,12 +78,12 @@ async function answerImport(
 
 /** @throws AppError 415 */
 function formatOf(request: Request): ImportRequest["format"] {
+  requireUncompressed(request.headers);
   const format = FORMATS.get(utf8Type(request.headers["content-type"]) ?? "");
-  const encoding = request.headers["content-encoding"] ?? "identity";
-  if (format !== undefined && encoding === "identity") return format;
+  if (format !== undefined) return format;
   throw new AppError(
     "UNSUPPORTED_MEDIA_TYPE",
-    "Send the file as text/csv or application/x-ndjson, in UTF-8 and not compressed.",
+    "Send the file as text/csv or application/x-ndjson, in UTF-8.",
   );
 }
 
