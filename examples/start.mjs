@@ -1,7 +1,8 @@
 // `npm run example:spa` and `npm run example:ssr`: Portico and one example, until Ctrl-C.
 import { fileURLToPath } from "node:url";
 import { launch, loadSettings, SERVICES } from "../scripts/launch.mjs";
-import { runScript, SetupError, setUp } from "../scripts/setup.mjs";
+import { runScript, SetupError } from "../scripts/run-script.mjs";
+import { setUp } from "../scripts/setup.mjs";
 
 /** @param {string} path */
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));

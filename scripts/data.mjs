@@ -6,8 +6,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { loadSettings } from "./launch.mjs";
 import { readWords } from "./read-words.mjs";
+import { runScript, SetupError, WrongCall } from "./run-script.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
-import { runScript, SetupError, WrongCall } from "./setup.mjs";
 
 const USAGE = `usage: npm run data -- <command>
   import [table] <file> [--dry-run] [--from=LINE]

@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { ROOT, runScript, setUp } from "./setup.mjs";
+import { runScript } from "./run-script.mjs";
+import { ROOT, setUp } from "./setup.mjs";
 
 /**
  * @param {string} main the module, in `data-service/dist`; it gets the words of the command line

@@ -5,8 +5,9 @@ import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { banner, firstAdmin } from "./banner.mjs";
+import { SetupError } from "./run-script.mjs";
 import { ServiceProcess } from "./service-process.mjs";
-import { PARENT, ROOT, SetupError } from "./setup.mjs";
+import { PARENT, ROOT } from "./setup.mjs";
 
 /** In order of start; stopped the other way round. */
 export const SERVICES = [

@@ -1,6 +1,6 @@
 // The words of a script's command line, for those that take options.
 import { parseArgs } from "node:util";
-import { WrongCall } from "./setup.mjs";
+import { WrongCall } from "./run-script.mjs";
 
 /**
  * As Node.js reads them; npm's `--` counts for nothing.

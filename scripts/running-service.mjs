@@ -1,5 +1,5 @@
 // The running service that a script asks: where it is, and that it is Portico which answers there.
-import { SetupError } from "./setup.mjs";
+import { SetupError } from "./run-script.mjs";
 
 /**
  * With or without a slash at its end, as Portico takes it.

@@ -1,20 +1,11 @@
 // Makes a fresh clone runnable: checks Node, installs what package.json names, builds what changed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  linkSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inTurn } from "./in-turn.mjs";
+import { SetupError } from "./run-script.mjs";
 
 /** The folder of the repository. */
 export const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
@@ -30,21 +21,6 @@ const MANIFESTS = ["package.json", ...Object.keys(PROJECTS).map((project) => `${
 const STAMP = "node_modules/.portico-install";
 /** Names the process that installs or builds. */
 const TURN = ".portico-setup";
-/** No set-up takes longer: a process that runs under that number then is another. */
-const LONGEST_TURN_MS = 15 * 60_000;
-/** Naming itself takes a process no time, unless it is killed at that, or the disk is full. */
-const LONGEST_NAMELESS_MS = 5_000;
-const LOOK_MS = 100;
-
-/** A reason not to go on that is told in one sentence. */
-export class SetupError extends Error {
-  exitCode = 1;
-}
-
-/** A command line that makes no sense, with what is wrong about it. */
-export class WrongCall extends SetupError {
-  exitCode = 2;
-}
 
 /**
  * Installs and builds as far as needed.
@@ -52,116 +28,10 @@ export class WrongCall extends SetupError {
  */
 export function setUp(projects) {
   checkNode();
-  inTurn(() => {
+  inTurn(join(ROOT, TURN), () => {
     install();
     build(projects);
   });
-}
-
-/**
- * Runs a script's body; a SetupError becomes one line and its exit code.
- * @param {() => Promise<number>} body
- * @param {number | undefined} failure the exit code instead
- */
-export async function runScript(body, failure = undefined) {
-  try {
-    process.exitCode = await body();
-  } catch (error) {
-    const isTold = error instanceof SetupError;
-    if (!isTold && failure === undefined) throw error;
-    console.error(isTold ? error.message : error);
-    process.exitCode = failure ?? error.exitCode;
-  }
-}
-
-/**
- * Two who install or build in one folder at once would each run half of what the other has written. The turn of one that was
- * killed is over.
- */
-function inTurn(work) {
-  const turn = join(ROOT, TURN);
-  if (!takeTurn(turn)) return work();
-  try {
-    work();
-  } finally {
-    rmSync(turn, { force: true });
-  }
-}
-
-/** @returns false where nothing can be written, so that there is nothing to take turns for */
-function takeTurn(turn) {
-  const began = Date.now();
-  let told;
-  for (;;) {
-    try {
-      writeFileSync(turn, String(process.pid), { flag: "wx" });
-      return true;
-    } catch (error) {
-      if (error.code !== "EEXIST") return false;
-    }
-    const holder = holderOf(turn);
-    if (holder === undefined) continue;
-    const { pid, ms } = holder;
-    if (isOver(holder, Date.now() - began)) {
-      if (!takeAway(turn, pid)) return false;
-      continue;
-    }
-    if (told !== pid && ms > LOOK_MS && pid > 0) {
-      console.error(`Waiting for process ${pid}, which is setting Portico up …`);
-      told = pid;
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
-  }
-}
-
-/**
- * @returns its number, 0 while it has not named itself, none where only another user may read it; and for how long it has had
- * the turn. Undefined when that has gone
- */
-function holderOf(turn) {
-  try {
-    const ms = Date.now() - statSync(turn).mtimeMs;
-    try {
-      return { pid: Number(readFileSync(turn, "utf8")) || 0, ms };
-    } catch (error) {
-      if (error.code === "EACCES") return { pid: undefined, ms };
-      throw error;
-    }
-  } catch (error) {
-    if (error.code === "ENOENT") return undefined;
-    throw new SetupError(`${turn} can't be read (${error.message}).`);
-  }
-}
-
-/** @param waitedMs counts as well, for clocks are set back */
-function isOver({ pid, ms }, waitedMs) {
-  // One that was killed had the number that this one has now, as happens in containers.
-  if (pid === process.pid) return true;
-  if (pid > 0 && !isRunning(pid)) return true;
-  return Math.max(ms, waitedMs) > (pid === 0 ? LONGEST_NAMELESS_MS : LONGEST_TURN_MS);
-}
-
-/** @returns false where that can't be done, so that nothing can be written there either */
-function takeAway(turn, pid) {
-  const aside = `${turn}.${process.pid}`;
-  try {
-    // By one of those who wait: the others would remove the turn that it takes next.
-    renameSync(turn, aside);
-    if (holderOf(aside)?.pid !== pid) linkSync(aside, turn);
-  } catch (error) {
-    if (!["ENOENT", "EEXIST"].includes(error.code)) return false;
-  }
-  rmSync(aside, { force: true });
-  return true;
-}
-
-function isRunning(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
 }
 
 function checkNode() {

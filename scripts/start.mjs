@@ -1,5 +1,6 @@
 // `npm start`: sets up what is missing, then runs both services until Ctrl-C.
-import { runScript, setUp, WrongCall } from "./setup.mjs";
+import { runScript, WrongCall } from "./run-script.mjs";
+import { setUp } from "./setup.mjs";
 
 await runScript(async () => {
   if (process.argv.length > 2)

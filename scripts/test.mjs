@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { requireBrowser } from "./browser.mjs";
-import { ROOT, runScript, setUp } from "./setup.mjs";
+import { runScript } from "./run-script.mjs";
+import { ROOT, setUp } from "./setup.mjs";
 
 await runScript(async () => {
   setUp(["shared", "data-service", "gateway", "test"]);

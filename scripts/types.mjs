@@ -3,8 +3,8 @@
 import { writeFile } from "node:fs/promises";
 import { loadSettings } from "./launch.mjs";
 import { readWords } from "./read-words.mjs";
+import { runScript, SetupError, WrongCall } from "./run-script.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
-import { runScript, SetupError, WrongCall } from "./setup.mjs";
 
 const USAGE = `Use: npm run types -- [--url http://localhost:3000] <file>
 or:  npm run --silent types -- [--url http://localhost:3000] > file`;

@@ -11,7 +11,7 @@ import express from "express";
 import { projectRoot } from "../support/run-state.js";
 import { until } from "../support/wait.js";
 
-const [LAUNCHER, SETUP] = ["launch.mjs", "setup.mjs"].map(
+const [LAUNCHER, RUN_SCRIPT] = ["launch.mjs", "run-script.mjs"].map(
   (name) => pathToFileURL(join(projectRoot, "scripts", name)).href,
 );
 
@@ -352,7 +352,7 @@ async function launch(
   const main = await script(
     "main",
     `import { launch } from ${JSON.stringify(LAUNCHER)};
-     import { runScript } from ${JSON.stringify(SETUP)};
+     import { runScript } from ${JSON.stringify(RUN_SCRIPT)};
      Object.defineProperty(process, "platform", { value: ${JSON.stringify(options.platform ?? process.platform)} });
      await runScript(() => launch({ services: ${JSON.stringify(services)}, env: process.env,
        stopTimeoutMs: ${options.stopTimeoutMs} }));`,

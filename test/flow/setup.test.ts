@@ -11,6 +11,7 @@ const MANIFESTS = [
   "package.json",
   ..."shared data-service gateway test".split(" ").map((each) => `${each}/package.json`),
 ];
+const SCRIPTS = ["setup", "in-turn", "run-script"].map((name) => `scripts/${name}.mjs`);
 
 let folder: string;
 
@@ -19,7 +20,7 @@ beforeEach(async () => {
   const compiler = "node_modules/typescript/bin/tsc";
   for (const file of [...MANIFESTS, "pnpm-workspace.yaml", compiler]) await write(file, "");
   await mkdir(join(folder, "scripts"));
-  await copyFile(join(projectRoot, "scripts/setup.mjs"), join(folder, "scripts/setup.mjs"));
+  for (const name of SCRIPTS) await copyFile(join(projectRoot, name), join(folder, name));
   // In place of npm's: it notes the lock file that it was run for.
   await write("bin/npx", '#!/bin/sh\ncat pnpm-lock.yaml >> installed; [ "$(cat pnpm-lock.yaml)" != broken ]');
   await chmod(join(folder, "bin/npx"), 0o755);
@@ -32,7 +33,7 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
-const PROGRAM = `import { runScript, setUp } from "./scripts/setup.mjs"; await runScript(async () => setUp([]));`;
+const PROGRAM = `import { runScript } from "./scripts/run-script.mjs"; import { setUp } from "./scripts/setup.mjs"; await runScript(async () => setUp([]));`;
 const ARGUMENTS = ["--input-type=module", "--eval", PROGRAM];
 const options = () => ({
   cwd: folder,
