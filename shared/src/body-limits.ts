@@ -1,7 +1,13 @@
-// BODY_MAX_BYTES and UPLOAD_MAX_BYTES: both services refuse what is larger.
+// How large bodies may be: both services refuse what is larger.
 import type { EnvReader } from "./env.js";
 
 const MEBIBYTE = 1024 * 1024;
+
+/**
+ * Of bodies with credentials, names and addresses, some of which are read before anybody has proved who they are: none needs
+ * more. The gateway sends them on to the data service, so both have the same limit.
+ */
+export const SMALL_BODY_MAX_BYTES = 16 * 1024;
 
 export interface BodyLimits {
   /** BODY_MAX_BYTES */

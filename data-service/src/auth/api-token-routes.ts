@@ -1,4 +1,5 @@
 // /auth/api-tokens: one's own API tokens, for signed-in users only.
+import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { sessionUserOf } from "../http/authenticate.js";
@@ -14,8 +15,6 @@ import {
 } from "./api-tokens.js";
 import { auditFacts } from "./client-facts.js";
 
-const BODY_MAX_BYTES = 16 * 1024;
-
 /** Mount it behind `authenticate`. */
 export function apiTokenRoutes(deps: ApiTokensDeps): Router {
   const router = Router({ caseSensitive: true });
@@ -25,7 +24,7 @@ export function apiTokenRoutes(deps: ApiTokensDeps): Router {
     .get(async (request, response) => {
       respond(response, 200, await listApiTokens(deps, sessionUserOf(request).userId));
     })
-    .post(...jsonBody(BODY_MAX_BYTES), async (request, response) => {
+    .post(...jsonBody(SMALL_BODY_MAX_BYTES), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
       const { userId, by } = sessionUserOf(request);
       const maker = { userId, sessionId: by.id };

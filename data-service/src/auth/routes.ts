@@ -1,4 +1,5 @@
 // The auth calls that issue and end tokens, and the public keys (contract, section 3.2).
+import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import type { Logger } from "@portico/shared/logger";
 import { onlyMethods } from "@portico/shared/only-methods";
 import type { TokenPair } from "@portico/shared/token-pair";
@@ -26,13 +27,10 @@ export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
   readonly identify: RequestHandler;
 }
 
-/** No auth call needs more, and the body is read before anybody has proved who they are. */
-const BODY_MAX_BYTES = 16 * 1024;
-
 /** Mount it before the service's own body parser and `authenticate`. */
 export function authRoutes(deps: AuthRoutesDeps): Router {
   const router = Router({ caseSensitive: true });
-  const body = jsonBody(BODY_MAX_BYTES);
+  const body = jsonBody(SMALL_BODY_MAX_BYTES);
 
   router
     .route("/auth/login")

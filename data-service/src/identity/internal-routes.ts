@@ -1,5 +1,6 @@
 // The calls that only the gateway may make, on a separate router that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
+import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import { notFound } from "@portico/shared/http-context";
 import {
   INTERNAL_PATHS,
@@ -27,11 +28,9 @@ export type InternalRoutesDeps = FlowDeps &
   LendAccessTokenDeps &
   RequireAssertionDeps & { readonly logger: Logger };
 
-const BODY_MAX_BYTES = 16 * 1024;
-
 export function internalRoutes(deps: InternalRoutesDeps): Router {
   const router = Router({ caseSensitive: true });
-  router.use("/internal", requireAssertion(deps), ...jsonBody(BODY_MAX_BYTES));
+  router.use("/internal", requireAssertion(deps), ...jsonBody(SMALL_BODY_MAX_BYTES));
 
   router.post(INTERNAL_PATHS.startFlow, async (request, response) => {
     await startFlow(deps, read(request, readStartFlow), request.ip ?? null);

@@ -1,4 +1,5 @@
 // POST /api/login: e-mail and password become the session cookies; no token reaches a script.
+import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import type { Clock } from "@portico/shared/clock";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
@@ -17,9 +18,6 @@ export interface LoginDeps extends EndFormerSessionDeps {
   readonly clock: Clock;
 }
 
-/** A login body is an e-mail, a password of at most 1024 characters and a flag. */
-const MAX_BYTES = 16 * 1024;
-
 /** The handlers of the route, in order. The Authorization header is ignored. */
 export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
   return [
@@ -28,7 +26,7 @@ export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
       requireBodyType(request, "json");
       next();
     },
-    ...jsonBody(MAX_BYTES),
+    ...jsonBody(SMALL_BODY_MAX_BYTES),
     (request, response) => logIn(deps, request, response),
   ];
 }

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { badToken, bearerToken, isAboutToken, signInNeeded } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
+import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
@@ -19,7 +20,6 @@ export interface LinkDeps extends BeginDeps, LoadSessionDeps {
   readonly authClient: Pick<AuthClient, "requireSession">;
 }
 
-const MAX_BYTES = 16 * 1024;
 const KEYS = ["redirect", "cookieBridgePrefix"];
 
 /** It goes to the data service in a body of limited size; our tokens have a few hundred characters. */
@@ -44,7 +44,7 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
       linkers.set(request, await requireLinker(deps, request, response));
       next();
     },
-    ...jsonBody(MAX_BYTES),
+    ...jsonBody(SMALL_BODY_MAX_BYTES),
     async (request, response) => {
       const linker = linkers.get(request);
       if (linker === undefined) throw new Error("the caller must be known before this handler");
