@@ -1,4 +1,5 @@
-// What all operations of the document share: the error body, the refusals, the parameters of the query language. Pure.
+// What all operations of the document share: the error body, the refusals, the parameters of the query language, and references to
+// parts by their names. Pure.
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 import {
   headers,
@@ -13,6 +14,16 @@ import {
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
 import { standardLimit } from "../query/syntax/paging.js";
+
+/** A schema of the document, by its name. */
+export function ref(name: string): Part {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** A parameter of the document, by its name. */
+export function parameter(name: string): Part {
+  return { $ref: `#/components/parameters/${name}` };
+}
 
 const CODES = Object.entries(ERROR_CODES).map(([code, { status, text }]) => ({ code, status, text }));
 
@@ -146,7 +157,7 @@ export function refusal(status: RefusalStatus): Part {
     ...(header === undefined ? {} : { headers: headers(header) }),
     content: {
       "application/json": {
-        schema: { $ref: "#/components/schemas/Error" },
+        schema: ref("Error"),
         examples: Object.fromEntries(codes.map(({ code }) => [code, { value: errorExample(code) }])),
       },
     },

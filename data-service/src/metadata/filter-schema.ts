@@ -9,12 +9,7 @@ import { LIMITS } from "../query/limits.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { standardLimit } from "../query/syntax/paging.js";
 import { givenSchema, memberSchema } from "./column-schema.js";
-import { limitSchema, PAGE } from "./common-parts.js";
-
-/** A schema of the document, by its name. */
-export function ref(name: string): Part {
-  return { $ref: `#/components/schemas/${name}` };
-}
+import { limitSchema, PAGE, ref } from "./common-parts.js";
 
 /** Columns of these types have values of their own, so they share no schema. */
 const hasMembers = (type: ColumnType): boolean => type === "enum" || type === "enumList";

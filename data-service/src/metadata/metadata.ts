@@ -13,7 +13,7 @@ import { type Column, ID_TYPES, ON_DELETE, type Rules } from "../catalog/catalog
 import { ALL_TYPE_NAMES, COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
-import { ref } from "./filter-schema.js";
+import { ref } from "./common-parts.js";
 
 /** Everything about one table that concerns the caller. */
 export function metadataOf({ table, columns, relations, actions }: VisibleTable): JsonObject {

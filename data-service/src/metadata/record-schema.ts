@@ -13,7 +13,7 @@ import { LIMITS } from "../query/limits.js";
 import { COUNTS } from "../query/shape.js";
 import { type Brought, broughtBy } from "./brought.js";
 import { exampleOf, givenSchema, inputSchema, valueSchema } from "./column-schema.js";
-import { ref } from "./filter-schema.js";
+import { ref } from "./common-parts.js";
 
 /** Overrides for single columns, by name: JSON columns whose content has a known shape. */
 export type Overrides = Readonly<Record<string, Part>>;

@@ -18,7 +18,7 @@ import {
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
 import type { VisibleTable } from "../../permission/visible-tables.js";
-import { ref } from "../filter-schema.js";
+import { ref } from "../common-parts.js";
 
 const BYTES: Part = { type: "string", format: "binary" };
 const PARTS = { folder: TEXT, title: TEXT, description: TEXT, isPublic: { enum: ["true", "false"] } };

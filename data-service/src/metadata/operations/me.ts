@@ -15,15 +15,12 @@ import {
 } from "@portico/shared/operation";
 import type { Column, Table } from "../../catalog/catalog.js";
 import { givenSchema, nullable, withRules } from "../column-schema.js";
-import { ref } from "../filter-schema.js";
+import { parameter, ref } from "../common-parts.js";
 import { ROWS } from "../metadata.js";
 import { ETAG, IF_MATCH } from "./records.js";
 
 const ME = "Me";
-const SHAPE: readonly Part[] = [
-  { $ref: "#/components/parameters/fields" },
-  { $ref: "#/components/parameters/deep" },
-];
+const SHAPE: readonly Part[] = [parameter("fields"), parameter("deep")];
 
 const PERMISSIONS = object(
   {
@@ -65,7 +62,7 @@ export function meOperations(users: Table): readonly Operation[] {
       tag: ME,
       for: "user",
       summary: "The signed-in user",
-      parameters: [...SHAPE, { $ref: "#/components/parameters/IfNoneMatch" }],
+      parameters: [...SHAPE, parameter("IfNoneMatch")],
       answers: {
         200: { ...dataAnswer(200, "One record.", me), headers: ETAG },
         304: { description: "The answer would be the same as before.", headers: ETAG },

@@ -1,6 +1,6 @@
 // The routes that describe the API (metadata/routes), described. Pure.
 import { dataAnswer, FORWARDED, inPath, json, type Operation, TEXT } from "@portico/shared/operation";
-import { ref } from "../filter-schema.js";
+import { ref } from "../common-parts.js";
 
 const ABOUT = "About the API";
 const TABLE = ref("TableMetadata");

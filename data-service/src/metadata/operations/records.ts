@@ -17,7 +17,8 @@ import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { LIMITS } from "../../query/limits.js";
 import { givenSchema } from "../column-schema.js";
-import { ref, sortWords } from "../filter-schema.js";
+import { parameter, ref } from "../common-parts.js";
+import { sortWords } from "../filter-schema.js";
 import { bodyExample, idExample } from "../record-schema.js";
 
 const REFUSALS = [...FORWARDED, 403, 404] as const;
@@ -384,11 +385,6 @@ function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation
 /** `{id}` of a path. */
 export function idParameter({ table }: VisibleTable): Part {
   return { ...inPath("id", givenSchema(table.idColumn), "The record's id."), example: idExample(table) };
-}
-
-/** A parameter that is the same for all tables. */
-function parameter(name: string): Part {
-  return { $ref: `#/components/parameters/${name}` };
 }
 
 function jsonParameter(name: string, schema: Part, description: string, example: Part = {}): Part {

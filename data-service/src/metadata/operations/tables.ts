@@ -18,7 +18,7 @@ import { COLUMN_TYPE_NAMES } from "../../catalog/column-types.js";
 import { RELATION_TYPES } from "../../catalog/definition.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { nullable } from "../column-schema.js";
-import { ref } from "../filter-schema.js";
+import { parameter, ref } from "../common-parts.js";
 import type { Members } from "../metadata.js";
 import type { Overrides } from "../record-schema.js";
 import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
@@ -111,7 +111,7 @@ const BODY_EXAMPLE = {
 };
 
 const CONFIRM = inQuery("confirm", TEXT, "The `confirmHash` of a refusal: go on although data is lost.");
-const FIELDS: Part = { $ref: "#/components/parameters/fields" };
+const FIELDS: Part = parameter("fields");
 const CHANGED = "The table, changed on every instance.";
 const GOES_ON = "It takes longer and goes on; `change` in the record says how far it is.";
 const CHANGE_REFUSALS = [...FORWARDED, 403, 404, 409, 422] as const;
