@@ -2,7 +2,12 @@
 import { object, type Part } from "@portico/shared/operation";
 import type { Column, Table } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
-import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import {
+  isFilterable,
+  isShown,
+  type VisibleRelation,
+  type VisibleTable,
+} from "../permission/visible-tables.js";
 import { aggregatesOf } from "../query/bind-aggregate.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { LIMITS } from "../query/limits.js";
@@ -67,7 +72,7 @@ export function relatedSchema(visible: VisibleTable): Part {
 
 /** The tables whose records filters can reach by a relation. */
 export function relatedTables(tables: readonly VisibleTable[]): ReadonlySet<string> {
-  const reached = tables.flatMap(({ relations }) => relations.filter(isComparable));
+  const reached = tables.flatMap(({ relations }) => relations.filter(isFilterable));
   return new Set(reached.map(({ target }) => target.name));
 }
 
@@ -82,13 +87,10 @@ function filterMembers({ table, columns, relations }: VisibleTable): Readonly<Re
       columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
     ),
     ...Object.fromEntries(
-      relations.filter(isComparable).map((each) => [each.relation.name, relationFilter(each)]),
+      relations.filter(isFilterable).map((each) => [each.relation.name, relationFilter(each)]),
     ),
   };
 }
-
-const isComparable = ({ comparable }: VisibleColumn | VisibleRelation): boolean => comparable;
-const isFilterable = ({ column, comparable }: VisibleColumn): boolean => comparable && !column.encrypted;
 
 function columnFilter(column: Column): Part {
   const { type } = column;
@@ -125,7 +127,7 @@ export interface QuerySyntax {
 
 /** The relations of a table that `deep` can load. */
 export function loadable({ relations }: VisibleTable): readonly VisibleRelation[] {
-  return relations.filter(({ shown }) => shown !== "never");
+  return relations.filter(isShown);
 }
 
 /** `{table}.deep` */
@@ -158,9 +160,9 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
     minProperties: 1,
   });
   const ofColumns = columns
-    .filter(isComparable)
+    .filter(({ comparable }) => comparable)
     .map(({ column }) => [column.name, flags(aggregatesOf(column))]);
-  const counted = relations.filter(({ relation, comparable }) => comparable && relation.many);
+  const counted = relations.filter((each) => each.relation.many && isFilterable(each));
   const ofRelations = counted.map(({ relation }) => [relation.name, flags(["count"])]);
   const properties: Readonly<Record<string, Part>> = Object.fromEntries([...ofColumns, ...ofRelations]);
   return { type: "object", properties, additionalProperties: false };
@@ -194,7 +196,7 @@ export function querySchema(
 /** What a table can be sorted by, in words. */
 export function sortWords({ columns, relations }: VisibleTable): string {
   const sortable = columns.filter(({ column }) => COLUMN_TYPES[column.type].sortable).filter(isFilterable);
-  const lists = relations.filter(({ relation, comparable }) => comparable && relation.many);
+  const lists = relations.filter((each) => each.relation.many && isFilterable(each));
   return [
     ...sortable.map(({ column }) => column.name),
     ...lists.map(({ relation }) => `_count(${relation.name})`),

@@ -4,6 +4,7 @@ import type { Part } from "@portico/shared/operation";
 import { type Column, mayBeNull, type Table } from "../catalog/catalog.js";
 import {
   countable,
+  isShown,
   type VisibleColumn,
   type VisibleRelation,
   type VisibleTable,
@@ -52,8 +53,6 @@ function shownSchema(table: Table, column: Column): Part {
 
 /** Of related records. */
 const NUMBER: Part = { type: "integer", minimum: 0 };
-
-const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
 
 function linkedSchema({ relation, target }: VisibleRelation, own: ReadonlySet<string>): Part {
   const record = ref(`${target.name}.${own.has(target.name) ? "own" : "record"}`);
@@ -155,10 +154,12 @@ export function recordExample(
   overrides: Overrides = {},
 ): Readonly<Record<string, Json>> {
   const values = columns
-    .filter(({ column, shown }) => shown !== "never" && !column.hidden && !(column.name in overrides))
+    .filter(isShown)
+    .filter(({ column }) => !column.hidden && !(column.name in overrides))
     .map(({ column }): [string, Json] => [column.name, exampleOf(column) ?? null]);
   const links = relations
-    .filter(({ relation, shown }) => shown !== "never" && !relation.many)
+    .filter(isShown)
+    .filter(({ relation }) => !relation.many)
     .map(({ relation, target }): [string, Json] => [relation.name, { id: idExample(target) }]);
   return Object.fromEntries([...values, ...links].filter(([, value]) => value !== null));
 }

@@ -3,6 +3,8 @@ import { type Column, mayBeNull, type Table } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import {
   countable,
+  isFilterable,
+  isShown,
   type VisibleColumn,
   type VisibleRelation,
   type VisibleTable,
@@ -34,7 +36,7 @@ export function typesOf(
 function ownInterfaces(own: readonly VisibleTable[]): string[] {
   const names = new Map(own.map(({ table }, at) => [table.name, at === 0 ? "Me" : "MyRole"]));
   return own.map(({ table, columns, relations }) => {
-    const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
+    const shown = [...columns, ...relations].filter(isShown);
     const members = [...shown.map((each) => recordMember(table, each, names)), ...counts(relations)];
     const lines = members.flatMap((each) => each.split("\n")).map((line) => `  ${line}`);
     return [`export interface ${names.get(table.name)} {`, ...lines, "}"].join("\n");
@@ -81,7 +83,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 function tableLines({ table, columns, relations, actions }: VisibleTable): string[] {
   const isReadable = actions.read !== undefined;
   const id = { name: "id", type: plainType(table.idColumn), optional: false };
-  const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
+  const shown = [...columns, ...relations].filter(isShown);
   const body = (write: Writable, isAllowed: boolean): string[] | undefined =>
     isAllowed ? membersOf([...columns, ...relations], write) : undefined;
   return [
@@ -187,7 +189,7 @@ function newRecord({ table, without }: Brought): string {
 function filterMembers(table: string, members: readonly Visible[]): string[] {
   const own = `FilterOf<${JSON.stringify(table)}>`;
   const logic = [`_and?: readonly ${own}[];`, `_or?: readonly ${own}[];`, `_not?: ${own};`];
-  const usable = members.filter((each) => each.comparable && !("column" in each && each.column.encrypted));
+  const usable = members.filter(isFilterable);
   return [
     ...logic,
     ...usable.map((each) =>

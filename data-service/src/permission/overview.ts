@@ -1,6 +1,6 @@
 // What a caller may do, in words for clients: which tables, which rows, which members. Pure.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { VisibleColumn, VisibleRelation, VisibleTable } from "./visible-tables.js";
+import { isShown, type VisibleColumn, type VisibleRelation, type VisibleTable } from "./visible-tables.js";
 
 /** One entry for each table with which the caller may do anything. */
 export function overviewOf(tables: readonly VisibleTable[]): Json[] {
@@ -19,7 +19,6 @@ function actionsOf(table: VisibleTable): JsonObject {
 }
 
 type Member = VisibleColumn | VisibleRelation;
-const isShown = ({ shown }: Member): boolean => shown !== "never";
 const isComparable = ({ comparable }: Member): boolean => comparable;
 
 function namesIn({ columns, relations }: VisibleTable): (isWanted: (member: Member) => boolean) => string[] {

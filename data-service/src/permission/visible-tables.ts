@@ -49,6 +49,16 @@ export interface VisibleRelation extends VisibleMember {
   readonly bringsNew: Readonly<Record<Writable, boolean>>;
 }
 
+/** Is the member's value shown in any record? */
+export function isShown({ shown }: VisibleMember): boolean {
+  return shown !== "never";
+}
+
+/** Has the query language a test for the member? It has none for encrypted columns. */
+export function isFilterable(member: VisibleColumn | VisibleRelation): boolean {
+  return member.comparable && !("column" in member && member.column.encrypted);
+}
+
 /** A table with which the caller may do anything. Whatever is not in here is unknown to them. */
 export interface VisibleTable {
   readonly table: Table;
@@ -66,7 +76,7 @@ export interface VisibleTable {
 
 /** The relations whose records can be counted beside a record. */
 export function countable({ relations }: Pick<VisibleTable, "relations">): readonly VisibleRelation[] {
-  return relations.filter(({ relation, shown }) => relation.many && shown !== "never");
+  return relations.filter((each) => each.relation.many && isShown(each));
 }
 
 /** What a request's caller may do: with a read-only API token, only read. @param among the only ones that are asked about */
@@ -194,8 +204,8 @@ function linkedBy(relation: VisibleRelation): VisibleRelation {
   };
 }
 
-function isVisible({ shown, creatable, updatable }: VisibleMember): boolean {
-  return shown !== "never" || creatable || updatable;
+function isVisible(member: VisibleMember): boolean {
+  return isShown(member) || member.creatable || member.updatable;
 }
 
 function rowsOf(rows: readonly AuthorizedPredicate[]): Rows {
