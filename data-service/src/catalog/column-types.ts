@@ -1,8 +1,9 @@
 // The column types, one row each: what JSON they accept, what is stored, and what may be done with them.
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
-import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
+import { type Binary, Decimal128, Double, type Long, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isStoredNumber, numberText, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
+import { INT64_MAX, INT64_MIN, int64 } from "./int64.js";
 import { parseDay, parseInstant } from "./iso-date.js";
 import { mixedIdText, parseMixedId } from "./mixed-id.js";
 
@@ -81,8 +82,6 @@ export interface ColumnTypeRow {
 }
 
 const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
 /** Keys in which JavaScript or the BSON writer sees more than a name. */
 const SPECIAL_KEYS = ["__proto__", "_bsontype"];
 /** Deeper JSON is refused: MongoDB allows 100 levels, and a record adds some of its own. */
@@ -280,9 +279,7 @@ function ifNumber(stored: unknown): Json {
 }
 
 function parseInt64(text: string): Long | undefined {
-  if (!/^-?\d{1,19}$/.test(text)) return undefined;
-  const value = BigInt(text);
-  return value >= INT64_MIN && value <= INT64_MAX ? Long.fromBigInt(value) : undefined;
+  return /^-?\d{1,19}$/.test(text) ? int64(text) : undefined;
 }
 
 function parseJsonValue(json: Json): Stored | undefined {

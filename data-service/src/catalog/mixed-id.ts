@@ -8,9 +8,10 @@
 //   "5", "\"quoted\""                      a text that would be one of the others, as JSON
 //   {"$date":"…"}, {"year":2024}           everything else, as Extended JSON
 import { type Json, nestsDeeperThan } from "@portico/shared/json";
-import { EJSON, Long, ObjectId, UUID } from "bson";
+import { EJSON, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isStorable, plainJson, uuidText } from "./bson-json.js";
 import type { Stored } from "./column-types.js";
+import { int64 } from "./int64.js";
 
 const OBJECT_ID = /^[0-9a-f]{24}$/;
 const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -19,8 +20,6 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/;
 const MAX_DEPTH = 20;
 /** Kinds that are equal to nothing but themselves. A pattern or code among the ids of a filter would be a condition. */
 const PLAIN_KINDS = ["ObjectId", "Binary", "Long", "Double", "Int32", "Decimal128", "Timestamp"];
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
 
 /** The id that a text stands for; undefined when it can be no id. */
 export function parseMixedId(text: string): Stored | undefined {
@@ -50,8 +49,7 @@ function parseNumber(text: string): Stored | undefined {
   const number = Number(text);
   if (Number.isSafeInteger(number) || !WHOLE.test(text))
     return Number.isFinite(number) ? number + 0 : undefined;
-  const whole = BigInt(text);
-  return whole >= INT64_MIN && whole <= INT64_MAX ? Long.fromBigInt(whole) : undefined;
+  return int64(text);
 }
 
 function parseQuoted(text: string): string | undefined {
