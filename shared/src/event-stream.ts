@@ -3,6 +3,10 @@ import type { Response } from "express";
 
 /** Has such an answer begun? */
 export function isEventStream(response: Response): boolean {
-  if (!response.headersSent) return false;
-  return String(response.getHeader("Content-Type") ?? "").startsWith("text/event-stream");
+  return response.headersSent && isEventStreamType(response.getHeader("Content-Type"));
+}
+
+/** @param contentType the header of an answer */
+export function isEventStreamType(contentType: unknown): boolean {
+  return typeof contentType === "string" && contentType.startsWith("text/event-stream");
 }

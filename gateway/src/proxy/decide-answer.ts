@@ -1,6 +1,7 @@
 // Decides what becomes of an answer of the data service. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import { BAD_TOKEN } from "@portico/shared/bearer-token";
+import { isEventStreamType } from "@portico/shared/event-stream";
 import { isOwnError } from "../http/own-error.js";
 
 /** The head of an answer. */
@@ -21,7 +22,7 @@ export function decideAnswer(
 ): AnswerDecision {
   if (canRenew && refusesToken(answer)) return "renew";
   if (isForeign(answer)) return "refuse";
-  return isEventStream(answer) ? "stream" : "pass";
+  return isEventStreamType(answer.headers["content-type"]) ? "stream" : "pass";
 }
 
 /**
@@ -41,8 +42,4 @@ function refusesToken({ statusCode, headers }: AnswerHead): boolean {
   return (
     statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isOwnError(headers)
   );
-}
-
-function isEventStream({ headers }: AnswerHead): boolean {
-  return headers["content-type"]?.startsWith("text/event-stream") === true;
 }
