@@ -5,7 +5,7 @@ import { type Requester, sessionOf } from "../principal.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
-import type { RefreshTokens } from "./refresh-token.js";
+import { type RefreshTokens, TOKEN_MAX_CHARACTERS } from "./refresh-token.js";
 import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 import { tellingUncertain } from "./telling-uncertain.js";
@@ -21,8 +21,6 @@ export interface LogOutDeps {
   /** The page to which a session belongs that no browser began. */
   readonly appUrl: string;
 }
-
-const TOKEN_MAX_CHARACTERS = 4096;
 
 /**
  * Idempotent: a token that names no session (any more) is no error, as in RFC 7009. Any generation will do; whoever holds

@@ -9,6 +9,9 @@ const MAC_BYTES = 32;
 /** 52 bytes in base64url without padding. */
 const FORM = /^svc_rt_[\w-]{70}$/;
 
+/** Long enough for every token of ours; a longer text can't be one. */
+export const TOKEN_MAX_CHARACTERS = 4096;
+
 /** What a genuine token names. `decideRotation` decides whether it is current. */
 export interface RefreshClaims {
   readonly sessionId: string;

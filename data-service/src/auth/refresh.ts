@@ -5,7 +5,7 @@ import type { TokenPair } from "@portico/shared/token-pair";
 import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
-import type { RefreshClaims } from "./refresh-token.js";
+import { type RefreshClaims, TOKEN_MAX_CHARACTERS } from "./refresh-token.js";
 import { type Session, sessionExpiry } from "./session.js";
 import type { Throttle } from "./throttle.js";
 import { type Tokens, tokenPair } from "./token-pair.js";
@@ -25,9 +25,6 @@ export interface RefreshDeps extends AcceptRefreshDeps {
   readonly throttle: Pick<Throttle, "admitRefresh">;
   readonly tokens: Tokens;
 }
-
-/** Long enough for every token of ours; a longer text can't be one. */
-const TOKEN_MAX_CHARACTERS = 4096;
 
 /**
  * @param log carries the request's correlation id
