@@ -26,7 +26,61 @@ export function refusalOf(error: unknown): Refusal {
   return { problem: error.message, ...(typeof hash === "string" ? { confirmHash: hash } : {}) };
 }
 
-/** Counts what there is to do, and begins to report. */
+const RUNNING = { state: "running", finishedAt: null, problem: null } as const;
+
+/** A change whose records are still asked, so that nothing shows it yet. */
+interface Asking {
+  readonly holder: Holder;
+  readonly plan: ChangePlan;
+  /** How long the asking may still take before the change is shown. */
+  readonly patienceMs: number;
+  /** Called once it is shown. */
+  readonly accepted: () => void;
+}
+
+/** If checking takes long, shows the change as a running one, and a refusal then as its failure. */
+export async function announced<Answer>(
+  { catalogStore, clock, logger }: ChangeDeps,
+  { holder, plan, patienceMs, accepted }: Asking,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const startedAt = clock.now();
+  const report = (now: Pick<ChangeProgress, "state" | "finishedAt" | "problem" | "confirmHash">) =>
+    catalogStore.report(plan.table, { id: holder.change, done: 0, total: 0, startedAt, ...now });
+  const announce = async (): Promise<void> => {
+    await report(RUNNING);
+    accepted();
+  };
+  let announcement: Promise<void> | undefined;
+  const begin = (): void => {
+    announcement = announce().catch((err: unknown) => logger.warn({ err }, "a change is not announced"));
+  };
+  const timer = setTimeout(begin, Math.max(0, patienceMs));
+  try {
+    return await ask();
+  } catch (error) {
+    clearTimeout(timer);
+    await announcement;
+    if (announcement !== undefined)
+      await report({ state: "failed", finishedAt: clock.now(), ...refusalOf(error) });
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    // It must not overtake what is reported later.
+    await announcement;
+  }
+}
+
+/** Shows a change whose records have been asked: whatever there is to do, its answer must not show the change before it. */
+export function reportBegun(
+  { catalogStore }: ChangeDeps,
+  { table }: ChangePlan,
+  { id, at }: TableChange,
+): Promise<void> {
+  return catalogStore.report(table, { id, done: 0, total: 0, startedAt: at, ...RUNNING });
+}
+
+/** Counts what there is to do, and reports it. */
 export async function progressOf(
   { catalogStore, changeLock, clock, data }: ChangeDeps,
   holder: Holder,

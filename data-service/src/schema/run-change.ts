@@ -4,23 +4,23 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { memberIn, type Table } from "../catalog/catalog.js";
 import { removesMember, spreadsRecords, switchesWrites } from "../catalog/changes.js";
-import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import type { TableDefinition } from "../catalog/definition.js";
 import { isBuilt } from "../catalog/index-names.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import { idText } from "../catalog/record-ids.js";
-import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import { type Holder, lockLost } from "../mongo/change-lock.js";
 import type { TableChange } from "../mongo/change-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
-import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
+import { type Cost, destructive, fill, requireAllowed } from "./ask-data.js";
 import { costsOf, costsWithLateRules } from "./ask-rules.js";
 import { awaitUnfinished } from "./await-unfinished.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { type Progress, progressOf, refusalOf } from "./change-progress.js";
+import { announced, type Progress, progressOf, refusalOf, reportBegun } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { type ChangePlan, changedDefinitions, indexChanges, numbersKept } from "./plan-change.js";
+import { withoutUnmetNeeds } from "./unmet-needs.js";
 
 /** Plans the change by the present definitions; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => ChangePlan | Promise<ChangePlan>;
@@ -128,7 +128,9 @@ async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Tabl
 }
 
 async function make(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: Asked): Promise<void> {
-  const { costs, met } = await announced(deps, { holder, plan, order }, async () => {
+  const patienceMs = order.began + LONG_ASKING_MS - performance.now();
+  const asking = { holder, plan, patienceMs, accepted: order.accepted };
+  const { costs, met } = await announced(deps, asking, async () => {
     await order.allowed;
     const costs = await askInQuiet(deps, holder, plan, order);
     return { costs, met: withBuilding(await withoutUnmetNeeds(deps, plan)) };
@@ -137,9 +139,7 @@ async function make(deps: ChangeDeps, holder: Holder, plan: ChangePlan, order: A
   const { version: made } = await deps.catalogs.refresh();
   const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets, version: made };
   await deps.changes.begin(change);
-  // Whatever there is to do, the answer must not show the change before this one.
-  const begun = { id: change.id, done: 0, total: 0, startedAt: change.at, ...RUNNING };
-  await deps.catalogStore.report(plan.table, begun);
+  await reportBegun(deps, plan, change);
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
   try {
@@ -222,94 +222,6 @@ function needsQuiet({ fills, undoes, steps }: ChangePlan): boolean {
 /** What is left in a table that is deleted, or that comes back, is seen to when it is there. */
 function movesValues(plan: ChangePlan): boolean {
   return needsQuiet(plan) && plan.before !== undefined && plan.after !== undefined;
-}
-
-const RUNNING = { state: "running", finishedAt: null, problem: null } as const;
-
-/** If checking takes long, shows the change as a running one, and a refusal then as its failure. */
-async function announced<Answer>(
-  { catalogStore, clock, logger }: ChangeDeps,
-  { holder, plan, order }: { readonly holder: Holder; readonly plan: ChangePlan; readonly order: Asked },
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
-  const startedAt = clock.now();
-  const report = (now: Pick<ChangeProgress, "state" | "finishedAt" | "problem" | "confirmHash">) =>
-    catalogStore.report(plan.table, { id: holder.change, done: 0, total: 0, startedAt, ...now });
-  const announce = async (): Promise<void> => {
-    await report(RUNNING);
-    order.accepted();
-  };
-  let announcement: Promise<void> | undefined;
-  const begin = (): void => {
-    announcement = announce().catch((err: unknown) => logger.warn({ err }, "a change is not announced"));
-  };
-  const timer = setTimeout(begin, Math.max(0, order.began + LONG_ASKING_MS - performance.now()));
-  try {
-    return await ask();
-  } catch (error) {
-    clearTimeout(timer);
-    await announcement;
-    if (announcement !== undefined)
-      await report({ state: "failed", finishedAt: clock.now(), ...refusalOf(error) });
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    // It must not overtake what is reported later.
-    await announcement;
-  }
-}
-
-/**
- * Records that were written while a required column was gone have no value for it, and those whose link led to a record that
- * was deleted meanwhile lose it: then the member comes back optional. This happens only in an undo; the costs of other
- * changes were confirmed.
- */
-async function withoutUnmetNeeds(deps: ChangeDeps, plan: ChangePlan): Promise<ChangePlan> {
-  const { own } = plan;
-  if (plan.undoes === undefined || own.to === undefined) return plan;
-  const { from, to } = own;
-  const whereUnmet = async <Member extends Needing>(
-    member: Member,
-    isUnmet: (member: Member, field: string) => Promise<boolean>,
-  ): Promise<Member> => {
-    const field = to.storage.fields[member.id];
-    const isBack = field !== undefined && from?.storage.fields[member.id] !== field;
-    return member.required && isBack && (await isUnmet(member, field))
-      ? { ...member, required: false }
-      : member;
-  };
-  const lacks = (_member: Needing, field: string) => leavesSomeWithout(deps, plan, field);
-  const lacksLinks = async (relation: RelationDefinition, field: string) =>
-    (await lacks(relation, field)) || losesLinks(deps, plan, to, { relation, field });
-  const columns = await Promise.all(to.columns.map((each) => whereUnmet(each, lacks)));
-  const relations = await Promise.all(to.relations.map((each) => whereUnmet(each, lacksLinks)));
-  return { ...plan, own: { ...own, to: { ...to, columns, relations } } };
-}
-
-type Needing = Pick<RelationDefinition, "id" | "required">;
-
-/** The records of a table that comes back are as they were, including those that lacked a value. */
-async function leavesSomeWithout(deps: ChangeDeps, plan: ChangePlan, field: string): Promise<boolean> {
-  const { before, fills } = plan;
-  if (before === undefined) return false;
-  const restores = fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
-  const restore = restores.find((each) => each.former === field);
-  return restore === undefined
-    ? (await deps.data.withoutValue(before, field)).records > 0
-    : leavesGaps(deps, plan, before, restore);
-}
-
-/** Links that lead nowhere are removed once the change is in use, except in adopted documents. */
-async function losesLinks(
-  deps: ChangeDeps,
-  { after }: ChangePlan,
-  to: TableDefinition,
-  { relation, field }: { readonly relation: RelationDefinition; readonly field: string },
-): Promise<boolean> {
-  if (after === undefined || to.storage.adopted === true) return false;
-  const { tables } = await deps.catalogs.refresh();
-  const target = relation.table === to.name ? after.collection : tables.get(relation.table)?.collection;
-  return target !== undefined && (await deps.data.lostLinks(after, field, target)).length > 0;
 }
 
 /** Numbers of children that will now be kept must not be used before all children are counted. */
