@@ -1,10 +1,9 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, and that takes effect within
 // seconds.
 import { endedMeanwhile } from "@portico/shared/bearer-token";
+import { KNOWN_FOR_MS } from "./auth/session.js";
 import type { Requester } from "./principal.js";
 
-/** Changed roles and ended sessions take effect everywhere within 5 s (contract, section 3). */
-const KNOWN_FOR_MS = 5_000;
 /** How often a caller is looked at while a request lasts; what lies between a look and what rests on it has the remainder. */
 export const LOOK_AT_CALLER_MS = 3_500;
 

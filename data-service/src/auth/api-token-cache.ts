@@ -3,11 +3,9 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { agingCache } from "../aging-cache.js";
 import { type ApiToken, hashOfApiToken } from "./api-token.js";
-import { isForRoot, type RootOrigin } from "./session.js";
+import { isForRoot, KNOWN_FOR_MS, type RootOrigin } from "./session.js";
 import type { ActiveUser } from "./session-cache.js";
 
-/** How long a token revoked on another instance may still work (contract, section 3.1). */
-const MAX_AGE_MS = 5_000;
 const MAX_TOKENS = 10_000;
 /** "Last used" is written at most this often for each token. */
 const LAST_USED_EVERY_MS = 60_000;
@@ -50,7 +48,7 @@ export interface ApiTokenCache {
 export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
   const entries = agingCache<Promise<LiveApiToken | undefined>>({
     max: MAX_TOKENS,
-    ttlMs: MAX_AGE_MS,
+    ttlMs: KNOWN_FOR_MS,
     clock: deps.clock,
   });
   return {

@@ -1,10 +1,8 @@
 // Which sessions are alive and what their users may do, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "../aging-cache.js";
-import { isAlive, type Opened, openedOf, type RootOrigin, type Session } from "./session.js";
+import { isAlive, KNOWN_FOR_MS, type Opened, openedOf, type RootOrigin, type Session } from "./session.js";
 
-/** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
-const MAX_AGE_MS = 5_000;
 const MAX_SESSIONS = 10_000;
 
 /** What the user's record says about their rights, read now and not from the token. */
@@ -45,7 +43,7 @@ interface Entry {
 }
 
 export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
-  const entries = agingCache<Entry>({ max: MAX_SESSIONS, ttlMs: MAX_AGE_MS, clock: deps.clock });
+  const entries = agingCache<Entry>({ max: MAX_SESSIONS, ttlMs: KNOWN_FOR_MS, clock: deps.clock });
 
   const load = (sessionId: string, userId: string): Entry => {
     const entry = { userId, live: read(deps, sessionId, userId) };

@@ -38,6 +38,11 @@ export interface Session {
   readonly address: string | null;
 }
 
+/**
+ * How long log-outs, revoked tokens, deactivations and changed roles may go unnoticed where another instance has made them
+ * (contract, section 3.1).
+ */
+export const KNOWN_FOR_MS = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Without a refresh for this long the session ends. */
 const LIFETIME_MS = 1 * DAY_MS;
