@@ -35,11 +35,7 @@ export function searchableColumns(table: Table): readonly Column[] {
  * @param isStopping asked between batches
  * @returns how many records were completed
  */
-export async function fillSearch(
-  deps: FillDeps,
-  table: Table,
-  isStopping: () => boolean = () => false,
-): Promise<number> {
+export async function fillSearch(deps: FillDeps, table: Table, isStopping: () => boolean): Promise<number> {
   await deps.indexGrams(table);
   let filled = 0;
   for (const column of searchableColumns(table)) {

@@ -15,7 +15,7 @@ import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
 import type { WriteMode } from "../body/check-body.js";
 import { isNested, nestedIn } from "../body/nested.js";
-import { checkRemove, remove } from "../delete/remove.js";
+import { checkRemove, type remove } from "../delete/remove.js";
 import { findTable, idFrom, parseId, requireSameTable } from "../find-table.js";
 import { list } from "../read/list.js";
 import { bindListIn, loadListQuery, readableTable } from "../read/list-query.js";
@@ -81,14 +81,14 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
 
 /**
  * @param permanent see remove
- * @param removeOne the way of the table, where it has one of its own
+ * @param removeOne `remove`, or the way of the table, where it has one of its own
  * @throws AppError 401, 403 before anything else is judged; 400 before anything is deleted; the first record's refusal
  */
 export async function removeMany(
   deps: RecordDeps,
   request: ManyRequest,
   permanent: boolean,
-  removeOne = remove,
+  removeOne: typeof remove,
 ): Promise<Many> {
   const { table, parameters, caller } = request;
   await checkRemove(deps, callOf(request), permanent);

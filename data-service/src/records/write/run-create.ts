@@ -10,7 +10,7 @@ import { insertedBefore } from "../../mongo/driver-errors.js";
 import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { requireLinked } from "../body/require-linked.js";
-import { alone, type PathOf } from "../body/violations.js";
+import type { PathOf } from "../body/violations.js";
 import { broughtId, type JudgedPlan } from "../body/write-plan.js";
 import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
@@ -39,7 +39,7 @@ export async function prepareCreate(
   deps: ActingDeps,
   table: Table,
   plans: readonly JudgedPlan[],
-  pathOf: PathOf = alone,
+  pathOf: PathOf,
 ): Promise<Create> {
   const documents = await documentsOf(deps, table, plans);
   return (log) => runCreate(deps, table, { plans, documents, pathOf }, log);
