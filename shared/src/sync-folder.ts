@@ -2,12 +2,12 @@
 import { open } from "node:fs/promises";
 
 /** Resolves when the names in the folder survive a power cut, or the system has nothing to make them do so. */
-export async function syncFolder(folder: string, platform = process.platform): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();
   } catch (error) {
-    if (!isUnsupported(error, platform)) throw error;
+    if (!isUnsupported(error, process.platform)) throw error;
   } finally {
     await handle.close();
   }
