@@ -218,6 +218,32 @@ describe("a record with an id of another kind that links to others", () => {
   });
 });
 
+describe("a record whose id is false", () => {
+  it("is led to by links of false, and not by missing ones, nulls, lists and patterns", async () => {
+    await leave("poets", [{ _id: "ann", name: "Ann" }]);
+    await adopt({ name: "poets", idType: "mixed", columns: [{ name: "name", type: "string" }] });
+    await leave("poems", [{ _id: 1 }]);
+    const relations = [{ name: "poet", type: "many-to-one", table: "poets", inverse: "poems" }];
+    await adopt({ name: "poems", idType: "int", relations });
+    await leave("poets", [
+      { _id: "ann", name: "Ann" },
+      { _id: false, name: "Nay" },
+    ]);
+    const others = [null, [], [false], /x/, {}].map((poetId, at) => ({ _id: at + 2, poetId }));
+    await leave("poems", [{ _id: 1 }, ...others, { _id: 8, poetId: "ann" }, { _id: 9, poetId: false }]);
+    for (const id of [1, 2, 3, 4, 5, 6])
+      expect(await data(`/poems/${id}`, { fields: "poet.name" })).toEqual([{ poet: null }]);
+    expect(await data("/poems/9", { fields: "poet.name" })).toEqual([{ poet: { id: "false", name: "Nay" } }]);
+    for (const [filter, found] of [
+      [{ name: { _contains: "nay" } }, [9]],
+      [{ name: { _neq: "Ann" } }, [9]],
+      [{ name: { _neq: "Nay" } }, [8]],
+    ])
+      expect(await idsOf("/poems", { filter: { poet: filter } })).toEqual(found);
+    expect(await idsOf("/poems", { sort: "-poet.name,id" })).toEqual([9, 8, 1, 2, 3, 4, 5, 6]);
+  });
+});
+
 describe("a list where a single value belongs", () => {
   const columns = [
     { name: "text", type: "string" },

@@ -53,6 +53,15 @@ describe("records without a link", () => {
     // Links, nulls and no field at all.
     await put("posts", POSTS, (at) => [{ authorId: at }, { authorId: null }, {}][at % 3] ?? {});
     await put("notes", NOTES, (at) => (at % 2 === 0 ? { postId: at } : {}));
+    // What another program leaves where a link belongs.
+    const left = [null, [], [1, 2], /x/, {}, "1", undefined];
+    await put("pages", POSTS, (at) => ({ authorId: at % 2 === 0 ? at : left[at % left.length] }));
+    await makeTable(root, {
+      name: "pages",
+      idType: "int",
+      columns,
+      relations: linked("author", "authors", "pages"),
+    });
   });
 
   afterAll(async () => {
@@ -67,6 +76,8 @@ describe("records without a link", () => {
     ["filters by none such", { filter: { _not: { author: { label: { _contains: "1" } } } } }],
     ["filters behind two links", { filter: { post: { author: { label: { _neq: "authors 3" } } } } }, "notes"],
     ["shows the linked record", { deep: { author: {} } }],
+    ["sorts a collection of another program's", { sort: "author.label" }, "pages"],
+    ["filters one", { filter: { _not: { author: { label: { _contains: "1" } } } } }, "pages"],
     ["shows records behind two links", { deep: { post: { deep: { author: {} } } } }, "notes"],
   ])("%s", async (_, query, table = "posts") => {
     const asked = { fields: "id", limit: "0", ...query, explain: "true" };

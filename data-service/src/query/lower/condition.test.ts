@@ -22,6 +22,9 @@ const stagesOf = (filter: Json, of?: string): Stage[] => matchStages([predicateO
 /** The conditions of a filter without joins: wanted true, wanted false. */
 const both = (filter: Json, of?: string): Stage[][] => [stagesOf(filter, of), stagesOf({ _not: filter }, of)];
 
+/** What a join looks for where there is no link. */
+const NO_ID = { $literal: { $none: 1 } };
+
 const match = (condition: Document): Stage[] => [{ $match: condition }];
 const NONE = match(MATCH_NONE);
 
@@ -132,7 +135,7 @@ describe("a question about the link itself needs no join", () => {
 describe("a join fetches the one record that decides", () => {
   const cut = [{ $limit: 1 }, { $project: { _id: 1 } }];
   const toAuthor = (condition: Document): Stage[] => [
-    { $set: { __1: { $ifNull: ["$authorId", false] } } },
+    { $set: { __1: { $ifNull: ["$authorId", NO_ID] } } },
     {
       $lookup: {
         from: "authors",
@@ -209,7 +212,7 @@ describe("a join fetches the one record that decides", () => {
 
   it("nested joins lie inside, each with a name of its own", () => {
     expect(stagesOf({ author: { books: { title: "x" } } })).toEqual([
-      { $set: { __1: { $ifNull: ["$authorId", false] } } },
+      { $set: { __1: { $ifNull: ["$authorId", NO_ID] } } },
       {
         $lookup: {
           from: "authors",
@@ -321,7 +324,8 @@ describe("in an adopted table, a list where one value or link belongs satisfies 
   });
 
   it("is no key of a join, on either side", () => {
-    const link = { $cond: [{ $isArray: "$homeId" }, false, { $ifNull: ["$homeId", false] }] };
+    const isNone = { $in: [{ $type: "$homeId" }, ["array", "regex"]] };
+    const link = { $cond: [isNone, NO_ID, { $ifNull: ["$homeId", NO_ID] }] };
     expect(stagesIn("cats", { home: { createdAt: null } }).slice(0, 2)).toMatchObject([
       { $set: { __1: link } },
       { $lookup: { localField: "__1", as: "__1" } },

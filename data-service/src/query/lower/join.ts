@@ -9,8 +9,13 @@ import { mayBeMisfit } from "./links.js";
  */
 const ANY_ID: Stage = { $match: { _id: { $ne: null } } };
 
-/** No list: one that follows a single id, be it empty, is looked for without an index as well. */
-const NO_ID = false;
+/**
+ * What no document has for an id: MongoDB stores none with such a name in it, while one of `false` may be there. No list: one
+ * that follows a single id, be it empty, is looked for without an index as well.
+ */
+const NO_ID: Value = { $literal: { $none: 1 } };
+/** Kinds of values that lead nowhere. A pattern that follows an id is looked for without an index, too. */
+const NOWHERE: Value = ["array", "regex"];
 
 /**
  * The stages that join a relation's records as the list `as`.
@@ -35,5 +40,5 @@ function onlyHolding(link: LinkField): Stage[] {
 function oneLink(link: LinkField): Value {
   const value = `$${link.field}`;
   const linked = { $ifNull: [value, NO_ID] };
-  return mayBeMisfit(link) ? { $cond: [{ $isArray: value }, NO_ID, linked] } : linked;
+  return mayBeMisfit(link) ? { $cond: [{ $in: [{ $type: value }, NOWHERE] }, NO_ID, linked] } : linked;
 }

@@ -32,6 +32,9 @@ function together({ root, rules }: AuthorizedQuery, question: Together): Stage[]
   return lowerTogether(child, question, rules);
 }
 
+/** What a join looks for where there is no link. */
+const NO_ID = { $literal: { $none: 1 } };
+
 describe("the order of a list", () => {
   it("keeps its keys in their places, whatever adopted fields are called", () => {
     const key = (field: string, descending: boolean): SortKey => ({
@@ -252,7 +255,7 @@ describe("the pipeline of a list", () => {
 
   it("fetches what a to-one chain sorts by", () => {
     expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 4)).toEqual([
-      { $set: { __1: { $ifNull: ["$authorId", false] } } },
+      { $set: { __1: { $ifNull: ["$authorId", NO_ID] } } },
       {
         $lookup: {
           from: "authors",
@@ -260,7 +263,7 @@ describe("the pipeline of a list", () => {
           foreignField: "_id",
           as: "__1",
           pipeline: [
-            { $set: { __3: { $ifNull: ["$mentorId", false] } } },
+            { $set: { __3: { $ifNull: ["$mentorId", NO_ID] } } },
             {
               $lookup: {
                 from: "authors",
