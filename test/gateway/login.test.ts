@@ -393,6 +393,12 @@ describe("POST /api/logout", () => {
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
   });
 
+  it("answers 503 and keeps the cookies when the data service has too much to do", async () => {
+    rig.upstream.on("POST /auth/logout", refusal(503, "SERVICE_UNAVAILABLE", "Later."));
+    const response = await logOut({ Cookie: cookies({ refreshToken: "svc_rt_1" }) });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([503, []]);
+  });
+
   it.each([200, 400, 401, 403])(
     "answers 502 and keeps the cookies when a %s is no word of the data service",
     async (status) => {

@@ -454,4 +454,27 @@ describe("RATE_LIMIT_PER_MINUTE", () => {
       await two.stop();
     }
   });
+
+  it("never keeps a session from ending: neither by a log-out nor by the sign-in that takes its place", async () => {
+    const limited = await startStack({
+      twinOf: stack,
+      env: { TRUST_PROXY: "loopback", RATE_LIMIT_PER_MINUTE: "2" },
+    });
+    try {
+      const headers = { "X-Forwarded-For": newAddress() };
+      const browser = new Browser(limited);
+      await browser.logIn(ann, headers);
+      const former = browser.cookies;
+      // The last request that its address has.
+      await browser.logIn(ann, headers);
+      expect((await browser.get("/me", headers)).status).toBe(429);
+      expect((await Browser.with(stack, former).get("/me")).status).toBe(401);
+      const latter = browser.cookies;
+      expect((await browser.post("/logout", undefined, headers)).status).toBe(200);
+      expect(browser.cookies).toEqual({});
+      expect((await Browser.with(stack, latter).get("/me")).status).toBe(401);
+    } finally {
+      await limited.stop();
+    }
+  });
 });
