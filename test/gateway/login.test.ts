@@ -314,12 +314,12 @@ describe("POST /api/logout", () => {
   const logOut = (headers: Record<string, string> = {}): Promise<Response> =>
     rig.call("/api/logout", { method: "POST", headers });
 
-  it("ends the session of the refresh cookie and clears the cookies", async () => {
-    const response = await logOut({
-      Cookie: cookies({ accessToken: accessToken(), refreshToken: "svc_rt_1" }),
-    });
+  it("ends the sessions that the cookies name and clears the cookies", async () => {
+    const token = accessToken();
+    const response = await logOut({ Cookie: cookies({ accessToken: token, refreshToken: "svc_rt_1" }) });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ statusCode: 200, message: "Success" });
+    expect(rig.upstream.last().headers.authorization).toBe(`Bearer ${token}`);
     expect(rig.upstream.last().body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
     expect(response.headers.getSetCookie()).toEqual(
       ["accessToken", "refreshToken", "expTime"].map((name) =>
@@ -376,6 +376,19 @@ describe("POST /api/logout", () => {
         expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
       }
     }
+  });
+
+  it("ends the session of the refresh cookie alone where the access cookie is no longer good", async () => {
+    rig.upstream.on("POST /auth/logout", ({ headers }, response, request) => {
+      if (headers.authorization === undefined) response.end('{"statusCode":200,"message":"Success"}');
+      else refusal(401, "TOKEN_EXPIRED", "no")(rig.upstream.last(), response, request);
+    });
+    const response = await logOut({
+      Cookie: cookies({ accessToken: accessToken(), refreshToken: "svc_rt_1" }),
+    });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+    expect(rig.upstream.last().headers.authorization).toBeUndefined();
+    expect(rig.upstream.last().body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
   });
 
   it("passes on that the session of a refresh token was made for another page, and keeps the cookies", async () => {

@@ -56,7 +56,7 @@ async function isReplacedMeanwhile(
   session: SessionName,
   end: Promise<void>,
 ): Promise<boolean> {
-  const refreshToken = "refreshToken" in session ? session.refreshToken : undefined;
+  const refreshToken = "authorization" in session ? undefined : session.refreshToken;
   if (refreshToken === undefined) return end.then(() => false);
   let isReplaced = false;
   const stop = supersededTokens.bySignIn.whenNoted(refreshToken, () => {
@@ -68,7 +68,7 @@ async function isReplacedMeanwhile(
   return isReplaced;
 }
 
-/** The refresh token names the session for as long as it lives; the access token only until it expires. */
+/** Both tokens of the cookies: one of them may have been planted, or have expired. */
 function sessionToEnd(
   { pageOrigins }: Pick<LogoutDeps, "pageOrigins">,
   { authorization, cookies }: Credentials,
@@ -78,6 +78,6 @@ function sessionToEnd(
   if (header !== undefined && !isServedBearer(header, pageOrigins)) throw badToken();
   if (header !== undefined) return { authorization: header };
   if (cookies.kind !== "present") return undefined;
-  if (cookies.refreshToken !== undefined) return { refreshToken: cookies.refreshToken };
-  return cookies.accessToken === undefined ? undefined : { accessToken: cookies.accessToken };
+  const { accessToken, refreshToken } = cookies;
+  return accessToken === undefined && refreshToken === undefined ? undefined : { accessToken, refreshToken };
 }

@@ -26,11 +26,15 @@ export type RefreshResult =
   | { readonly kind: "session"; readonly tokens: TokenPair }
   | { readonly kind: "refused" };
 
-/** What names the session to end: a token of the cookies, or an Authorization header as the client wrote it. */
-export type SessionName =
-  | { readonly refreshToken: string }
-  | { readonly accessToken: string }
-  | { readonly authorization: string };
+/**
+ * What names the session to end: the tokens of the cookies, which may name two, or an Authorization header as the client wrote it.
+ */
+export type SessionName = CookieTokens | { readonly authorization: string };
+
+interface CookieTokens {
+  readonly refreshToken?: string | undefined;
+  readonly accessToken?: string | undefined;
+}
 
 /**
  * Every method but `isReady` throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no
@@ -90,6 +94,21 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       },
       body: JSON.stringify(body),
     });
+  const logOut: AuthClient["logOut"] = async (session, page, caller) => {
+    const { body, headers } = nameSession(session);
+    const answer = await post("/auth/logout", body, {
+      ...callerHeaders(caller),
+      ...pageHeader(page),
+      ...headers,
+    });
+    // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
+    if (answer.status === 200 && objectOf(answer).statusCode === 200) return;
+    const refusal = refusalOf(answer);
+    if ("authorization" in session || !isAboutToken(refusal)) throw refusal;
+    // Where a cookie's token is no longer good, it has nothing to end; the other one may.
+    const { accessToken, refreshToken } = session;
+    if (accessToken !== undefined && refreshToken !== undefined) await logOut({ refreshToken }, page, caller);
+  };
   return {
     async logIn(body, origin, caller) {
       const answer = await post("/auth/login", body, { ...callerHeaders(caller), ...pageHeader(origin) });
@@ -110,19 +129,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
         return ask(isTimeout(error) ? AGAIN_MS : undefined);
       });
     },
-    async logOut(session, page, caller) {
-      const { body, headers } = nameSession(session);
-      const answer = await post("/auth/logout", body, {
-        ...callerHeaders(caller),
-        ...pageHeader(page),
-        ...headers,
-      });
-      // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
-      if (answer.status === 200 && objectOf(answer).statusCode === 200) return;
-      const refusal = refusalOf(answer);
-      // Where a cookie's token is no longer good, there is nothing to end.
-      if ("authorization" in session || !isAboutToken(refusal)) throw refusal;
-    },
+    logOut,
     async requireSession(token, caller) {
       const headers = { ...callerHeaders(caller), Authorization: `Bearer ${token}` };
       const url = `${settings.dataServiceUrl}/me/oauth-accounts`;
@@ -143,9 +150,10 @@ function isTimeout(error: unknown): boolean {
 }
 
 function nameSession(session: SessionName): { body: unknown; headers: Record<string, string> } {
-  if ("refreshToken" in session) return { body: session, headers: {} };
-  const authorization = "accessToken" in session ? `Bearer ${session.accessToken}` : session.authorization;
-  return { body: {}, headers: { Authorization: authorization } };
+  if ("authorization" in session) return { body: {}, headers: { Authorization: session.authorization } };
+  const { accessToken, refreshToken } = session;
+  const headers = accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` };
+  return { body: { refreshToken }, headers };
 }
 
 /** Names the web origin for which the tokens are kept in cookies. */

@@ -375,6 +375,19 @@ describe("POST /logout", () => {
     expect((await Browser.with(stack, { refreshToken }).get("/me")).status).toBe(401);
   });
 
+  it("ends the session of the access cookie as well, where the refresh cookie names none or another", async () => {
+    const { accessToken, refreshToken } = browser.cookies;
+    expect(
+      (await Browser.with(stack, { accessToken, refreshToken: "svc_rt_x" }).post("/logout")).status,
+    ).toBe(200);
+    expect((await Browser.with(stack, { refreshToken }).get("/me")).status).toBe(401);
+    const [one, other] = [new Browser(stack), new Browser(stack)];
+    for (const each of [one, other]) await each.logIn(stack.admin);
+    const mixed = { accessToken: one.cookies.accessToken, refreshToken: other.cookies.refreshToken };
+    expect((await Browser.with(stack, mixed).post("/logout")).status).toBe(200);
+    for (const each of [one, other]) expect((await each.get("/me")).status).toBe(401);
+  });
+
   it("ends the session of a Bearer header", async () => {
     const token = browser.cookies.accessToken ?? "";
     const api = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
