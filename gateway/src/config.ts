@@ -75,7 +75,13 @@ export interface Limits {
   /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
   readonly answerTimeoutMs: number;
   /**
-   * The same for an upload: a bucket may take a minute over the last part of a file, and another to put the parts together.
+   * From the moment that a refresh is asked for to the head of the answer that brings its cookies. Later than 30 s after it, the
+   * former refresh token, which the browser sends until then, is taken for a stolen one.
+   */
+  readonly refreshedAnswerMs: number;
+  /**
+   * The same as `answerTimeoutMs` for an upload: a bucket may take a minute over the last part of a file, and another to put the
+   * parts together.
    */
   readonly uploadTimeoutMs: number;
   /**
@@ -101,6 +107,7 @@ export interface Limits {
 const LIMITS: Limits = Object.freeze({
   connectTimeoutMs: 2_000,
   answerTimeoutMs: 30_000,
+  refreshedAnswerMs: 28_000,
   uploadTimeoutMs: 130_000,
   importTimeoutMs: 600_000,
   bodyTimeouts: BODY_TIMEOUTS,

@@ -1,6 +1,7 @@
 // The session of a request: cookies used, refreshed, refused, ignored.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
+import { BAD_TOKEN, ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { openSocket, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
@@ -176,6 +177,85 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     const response = await impatient.call("/api/me", { headers: { Cookie: "refreshToken=svc_rt_1" } });
     expect([response.status, asked.length]).toEqual([504, 2]);
     expect(performance.now() - (asked[1] ?? 0)).toBeLessThan(8_000);
+  });
+
+  describe("brings the new cookies while the former token is still good, however slow the data service is", () => {
+    const MOST_MS = 1_000;
+    const AFTER_MS = 500;
+    let slow: Rig;
+    beforeEach(async () => {
+      slow = await startRig({}, { refreshedAnswerMs: MOST_MS });
+      rigs.push(slow);
+      slow.upstream.on("POST /auth/refresh-token", (...call) => {
+        setTimeout(() => grants(FRESH, "svc_rt_2")(...call), AFTER_MS);
+      });
+    });
+    const send = (method: string, jar: Record<string, string> = { refreshToken: "svc_rt_1" }) =>
+      slow.call("/api/posts", { method, headers: { Cookie: cookies(jar) } });
+    const timed = async (answer: Promise<Response>): Promise<[Response, number]> => {
+      const begun = performance.now();
+      return [await answer, performance.now() - begun];
+    };
+
+    it.each([
+      ["GET", undefined],
+      ["DELETE", { uncertain: true }],
+    ])("answers a %s with 504 and %j", async (method, details) => {
+      slow.upstream.on(`${method} /posts`, () => {});
+      const [response, tookMs] = await timed(send(method));
+      expect([response.status, response.headers.getSetCookie().length]).toEqual([504, 3]);
+      expect((await readError(response)).error.details).toEqual(details);
+      expect(tookMs).toBeLessThan(10_000);
+    });
+
+    it("counts from the moment that the refresh was asked for, by whichever request", async () => {
+      slow.upstream.on("GET /posts", (_arrived, response) => {
+        setTimeout(() => response.end("{}"), 800);
+      });
+      const first = send("GET");
+      await delay(400);
+      const second = send("GET");
+      expect([(await first).status, (await second).status]).toEqual([504, 504]);
+    });
+
+    it("lets an answer that has begun take its time", async () => {
+      slow.upstream.on("GET /posts", (_arrived, response) => {
+        response.write("begun ");
+        setTimeout(() => response.end("ended"), MOST_MS);
+      });
+      const response = await send("GET");
+      expect([response.headers.getSetCookie().length, await response.text()]).toEqual([3, "begun ended"]);
+    });
+
+    it("also where the token of the cookie was refused, though that took long as well", async () => {
+      const patient = await startRig({}, { answerTimeoutMs: 900, refreshedAnswerMs: MOST_MS });
+      rigs.push(patient);
+      slow = patient;
+      patient.upstream.on("GET /posts", ({ headers }, ...call) => {
+        if (headers.authorization === `Bearer ${FRESH}`) return;
+        const answer = json(401, { error: { code: "INVALID_TOKEN" } }, BAD_TOKEN);
+        setTimeout(() => answer(patient.upstream.last(), ...call), AFTER_MS);
+      });
+      patient.upstream.on("POST /auth/refresh-token", (...call) => {
+        setTimeout(() => grants(FRESH, "svc_rt_2")(...call), AFTER_MS);
+      });
+      const [response, tookMs] = await timed(
+        send("GET", { accessToken: accessToken(), refreshToken: "svc_rt_1" }),
+      );
+      expect([response.status, response.headers.getSetCookie().length]).toEqual([504, 3]);
+      expect(tookMs).toBeLessThan(10_000);
+    });
+
+    it("but gives a request that borrows its token as long as any other", async () => {
+      slow.upstream.on("POST /internal/auth/lend-access-token", json(200, { accessToken: FRESH }));
+      slow.upstream.on("POST /svc_file", (_arrived, response) => {
+        setTimeout(() => response.end("stored"), 2 * MOST_MS);
+      });
+      const headers = { "Content-Type": "multipart/form-data; boundary=x", Cookie: "refreshToken=svc_rt_1" };
+      expect((await slow.call("/api/svc_file", { method: "POST", body: "a file", headers })).status).toBe(
+        200,
+      );
+    });
   });
 
   it("clears the cookies when the refresh is refused, and goes on as anonymous", async () => {

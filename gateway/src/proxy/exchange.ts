@@ -24,10 +24,12 @@ export interface ExchangeLimits {
 
 export interface ExchangeTerms {
   readonly limits: ExchangeLimits;
+  /** The moment (`performance.now`) by which the head of the answer must have come, if there is one. */
+  readonly answerBy: number | undefined;
   /** Called once with how the exchange ended: when the head of the answer is there, or when there will be none. */
   readonly onEnd: (outcome: CallOutcome) => void;
-  /** Replaces the token in the headers of the request; called once at most. */
-  readonly renew: (() => Promise<void>) | undefined;
+  /** Replaces the token in the headers of the request; called once at most. @returns `answerBy` from then on */
+  readonly renew: (() => Promise<number | undefined>) | undefined;
   /** Where a whole file is asked for. */
   readonly file: FileRequest | undefined;
 }
@@ -39,6 +41,7 @@ export class Exchange {
   readonly #limits: ExchangeLimits;
   readonly #onEnd: ExchangeTerms["onEnd"];
   readonly #file: ExchangeTerms["file"];
+  #answerBy: ExchangeTerms["answerBy"];
   #renew: ExchangeTerms["renew"];
   #isRetried = false;
   #upstream: ClientRequest | undefined;
@@ -55,12 +58,13 @@ export class Exchange {
     request: Request,
     response: Response,
     next: NextFunction,
-    { limits, onEnd, renew, file }: ExchangeTerms,
+    { limits, answerBy, onEnd, renew, file }: ExchangeTerms,
   ) {
     this.#request = request;
     this.#response = response;
     this.#next = next;
     this.#limits = limits;
+    this.#answerBy = answerBy;
     this.#onEnd = onEnd;
     this.#renew = renew;
     this.#file = file;
@@ -86,7 +90,9 @@ export class Exchange {
     this.#isConnected = false;
     const renew = this.#renew;
     this.#renew = undefined;
-    await renew?.();
+    // An answer now would leave without the cookies of a refresh that may be done already; that has a limit of its own.
+    this.#stopWaiting?.();
+    this.#answerBy = await renew?.();
   }
 
   /** Whether the client still waits, and no part of a body has been sent yet. */
@@ -207,10 +213,16 @@ export class Exchange {
     this.#stopWaiting?.();
   }
 
+  get #answerTimeoutMs(): number {
+    const { answerTimeoutMs } = this.#limits;
+    if (this.#answerBy === undefined) return answerTimeoutMs;
+    return Math.min(answerTimeoutMs, Math.max(0, Math.ceil(this.#answerBy - performance.now())));
+  }
+
   /** No limit on a download in progress: the time runs from the end of the request to the first byte. */
   #awaitAnswer(): void {
     this.#stopWaiting?.();
-    const start = (): void => this.#failAfter(this.#limits.answerTimeoutMs, notInTime);
+    const start = (): void => this.#failAfter(this.#answerTimeoutMs, notInTime);
     if (!this.#isBodyLeft) start();
     else this.#request.once("end", () => this.#settled || start());
   }
@@ -237,7 +249,7 @@ export class Exchange {
    * the body's deadline would cut the client, who is not to blame.
    */
   #watchTaking(): void {
-    this.#watchBody(this.#limits.answerTimeoutMs, () => this.#isUntaken);
+    this.#watchBody(this.#answerTimeoutMs, () => this.#isUntaken);
   }
 
   /** @param error gets a cause, without which the log would not say why there was no answer */

@@ -17,20 +17,26 @@ import { decideAnswer } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 import type { FileRequest } from "./recent-files.js";
 
-/** A finished request to the data service. */
-export interface UpstreamRequest {
-  readonly pathAndQuery: string;
+/** What depends on who a request acts for. */
+interface SessionTerms {
   readonly headers: IncomingHttpHeaders;
+  /** The moment (`performance.now`) by which the head of the answer must have come, if it brings refreshed cookies. */
+  readonly answerBy?: number | undefined;
+}
+
+/** A finished request to the data service. */
+export interface UpstreamRequest extends SessionTerms {
+  readonly pathAndQuery: string;
   readonly bodyLimit: BodyLimit;
   /** Set where the answer may take longer than for other calls. */
   readonly answerTimeoutMs?: number;
   /** Set where the body has no deadline. */
   readonly bodyStallMs?: number;
   /**
-   * Called once if the data service no longer accepts the token: returns the headers to ask with instead. By then the
+   * Called once if the data service no longer accepts the token: returns what to ask with instead. By then the
    * request's own headers are no longer the client's.
    */
-  readonly renew?: () => Promise<IncomingHttpHeaders>;
+  readonly renew?: () => Promise<SessionTerms>;
   /** Where a whole file is asked for. */
   readonly file: FileRequest | undefined;
 }
@@ -106,12 +112,15 @@ class Forwarder {
     };
     const exchange = new Exchange(request, response, next, {
       limits,
+      answerBy: upstream.answerBy,
       onEnd: call.end,
       file: upstream.file,
       renew:
         renew &&
         (async () => {
-          request.headers = { ...(await renew()), ...call.headers };
+          const { headers, answerBy } = await renew();
+          request.headers = { ...headers, ...call.headers };
+          return answerBy;
         }),
     });
     this.#exchanges.set(request, exchange);

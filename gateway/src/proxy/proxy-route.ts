@@ -34,7 +34,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
   readonly systemTablePrefix: string;
-  readonly limits: Pick<Limits, "lingerMs" | "uploadTimeoutMs" | "importTimeoutMs">;
+  readonly limits: Pick<Limits, "lingerMs" | "uploadTimeoutMs" | "importTimeoutMs" | "refreshedAnswerMs">;
   readonly forward: Forward;
   readonly findFile: FindFile;
 }
@@ -54,14 +54,17 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const { session, renew } = await actingFor(deps, call, { route, body }, { request, received, response });
     const file = deps.findFile(call, target.query, received.headers);
     const own = { ...addresses, ...pagesFor(call, deps, received) };
-    const headersFor = (who: Session) => upstreamHeaders(own, who, file?.known, call.method, received);
+    const termsFor = (who: Session) => ({
+      headers: upstreamHeaders(own, who, file?.known, call.method, received),
+      answerBy: latestAnswer(deps, who),
+    });
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
-        headers: headersFor(session),
+        ...termsFor(session),
         bodyLimit: limit,
         file,
-        ...(renew && { renew: async () => headersFor(await renew()) }),
+        ...(renew && { renew: async () => termsFor(await renew()) }),
         ...timesFor(body, deps, request),
       },
       request,
@@ -77,6 +80,12 @@ function timesFor(body: RouteKind, { limits }: ProxyDeps, request: Request) {
   if (body === "json") return {};
   withoutBodyDeadline(request);
   return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
+}
+
+/** Refreshed cookies must be with the browser before what it has is good no longer. */
+function latestAnswer({ limits }: ProxyDeps, session: Session): number | undefined {
+  if (session.kind !== "cookie" || session.refreshAskedAt === undefined) return undefined;
+  return session.refreshAskedAt + limits.refreshedAnswerMs;
 }
 
 /** What a request's route takes beside JSON, and what its own body is. */

@@ -29,6 +29,8 @@ export type Session =
       readonly origin: string;
       /** What came with its token, should the data service refuse that; undefined where the token is new. */
       readonly carried: Carried | undefined;
+      /** When the refresh was asked for (`performance.now`) whose cookies the answer brings; undefined where it brings none. */
+      readonly refreshAskedAt?: number;
     };
 
 export interface LoadSessionDeps extends ServedPages {
@@ -125,6 +127,7 @@ export async function refreshSession(
     const takeBack = writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
     // Another answer may have brought the new token to the browser by then.
     yieldToNewer(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
+    return { ...session, refreshAskedAt: result.askedAt };
   }
   return session;
 }

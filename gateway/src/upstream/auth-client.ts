@@ -23,7 +23,8 @@ export type LoginResult =
 
 /** `refused` only when the data service said that this token is not valid; every other failure is thrown. */
 export type RefreshResult =
-  | { readonly kind: "session"; readonly tokens: TokenPair }
+  /** `askedAt`: by `performance.now`. The token that was presented is good for a while from then on. */
+  | { readonly kind: "session"; readonly tokens: TokenPair; readonly askedAt: number }
   | { readonly kind: "refused" };
 
 /**
@@ -116,9 +117,10 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       return { kind: "refused", error: refusalOf(answer) };
     },
     async refresh(refreshToken, caller) {
+      const askedAt = performance.now();
       const ask = async (timeoutMs?: number): Promise<RefreshResult> => {
         const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller), timeoutMs);
-        if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
+        if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer), askedAt };
         const refusal = refusalOf(answer);
         if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
         throw refusal;
