@@ -10,6 +10,7 @@ import { readSystemTablePrefix } from "@portico/shared/system-table-prefix";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
+import { LONGEST_LIFE_SECONDS } from "./auth/keys.js";
 import { passwordProblem } from "./auth/password-problem.js";
 import { emailProblem, normalizeEmail } from "./catalog/email-address.js";
 import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
@@ -149,7 +150,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustProxy: withLoopback(readTrustProxy(reader)),
     logLevel: readLogLevel(reader),
     rateLimitPerMinute: reader.integer("RATE_LIMIT_PER_MINUTE", 0, { min: 0, max: 1_000_000 }),
-    accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
+    accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, {
+      min: 1,
+      max: LONGEST_LIFE_SECONDS,
+    }),
     otlpEndpoint: readOtlpEndpoint(reader),
     ...readOverloadLimits(reader),
     ...readAnswerLimits(reader),

@@ -101,6 +101,14 @@ describe("access tokens", () => {
     });
   });
 
+  it("of instances that let them live longer or shorter are accepted, as long as any may live", async () => {
+    const brief = makeAccessTokens(ring, ISSUER, 300);
+    expect(await brief.verify(await tokens.sign(CLAIMS, NOW), now)).toEqual(CLAIMS);
+    expect(await tokens.verify(await brief.sign(CLAIMS, NOW), now)).toEqual(CLAIMS);
+    expect(await codeOf(forge(header, { ...payload, exp: NOW + 3_600 }))).toBe("accepted");
+    expect(await codeOf(forge(header, { ...payload, exp: NOW + 3_601 }))).toBe("INVALID_TOKEN");
+  });
+
   it("J003 from a clock 20 s ahead are accepted", async () => {
     expect(await codeOf(forge(header, { ...payload, iat: NOW + 20, nbf: NOW + 20 }))).toBe("accepted");
   });

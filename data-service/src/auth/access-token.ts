@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters, SignJWT } from "jose";
 import { agingCache } from "../aging-cache.js";
-import type { KeyRing } from "./keys.js";
+import { type KeyRing, LONGEST_LIFE_SECONDS } from "./keys.js";
 import { isSessionId } from "./session.js";
 
 const ALGORITHM = "EdDSA";
@@ -68,7 +68,7 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
       const known = verified.get(name);
       // Time passes and keys retire: expiry and key are checked every time, as for a new token.
       if (known !== undefined && isBefore(now, known.payload.exp) && (await keys.verifying(known.kid, now)))
-        return readClaims(known.payload, { now, skew, ttlSeconds });
+        return readClaims(known.payload, now, skew);
       const { payload, protectedHeader } = await jwtVerify(token, (header) => keyFor(keys, header, now), {
         algorithms: [ALGORITHM],
         typ: TYPE,
@@ -80,7 +80,7 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
       }).catch((error: unknown) => {
         throw refusal(error);
       });
-      const claims = readClaims(payload, { now, skew, ttlSeconds });
+      const claims = readClaims(payload, now, skew);
       verified.set(name, { payload, kid: String(protectedHeader.kid) });
       return claims;
     },
@@ -109,13 +109,10 @@ function refusal(error: unknown): AppError {
 }
 
 /** The checks that jose leaves to us: a single audience, a limited life, no token from the future, well-formed ids. */
-function readClaims(
-  payload: JWTPayload,
-  { now, skew, ttlSeconds }: { now: Date; skew: number; ttlSeconds: number },
-): AccessClaims {
+function readClaims(payload: JWTPayload, now: Date, skew: number): AccessClaims {
   const { aud, sub, sid, origin, iat, exp } = payload;
   const times = typeof iat === "number" && typeof exp === "number";
-  const sane = times && exp - iat <= ttlSeconds && iat <= now.getTime() / 1000 + skew;
+  const sane = times && exp - iat <= LONGEST_LIFE_SECONDS && iat <= now.getTime() / 1000 + skew;
   if (!sane || aud !== AUDIENCE) throw invalid();
   if (typeof sub !== "string" || !/^[0-9a-f]{24}$/.test(sub)) throw invalid();
   if (typeof sid !== "string" || !isSessionId(sid)) throw invalid();

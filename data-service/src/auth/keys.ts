@@ -22,6 +22,12 @@ export interface RingKey {
   readonly jwk: JWK;
 }
 
+/**
+ * The most that ACCESS_TOKEN_TTL_SECONDS may be. Tokens are judged by it: another instance, or this one before its last start, may
+ * let them live longer than this one does.
+ */
+export const LONGEST_LIFE_SECONDS = 3_600;
+
 /** How long after the end of a key's turn its tokens may still arrive: their life, and differing clocks. */
 export function overlapMs(ttlSeconds: number): number {
   const SKEW_SECONDS = 30;
