@@ -90,20 +90,20 @@ export function movedMembers(change: Transition): string[] {
 }
 
 /**
- * The fields that an undo lets members return from, and to which. Without those whose history can't be told under the former
- * definition: encrypted values, and links to another table.
+ * The fields from which members move, and to which: there their history goes on. Without those whose history can't be told
+ * under the new definition: encrypted values, and links to another table.
  */
-export function fieldsReturned(undo: Transition): Map<string, string> {
-  const { before, after } = undo;
+export function fieldsOfHistory(change: Transition): Map<string, string> {
+  const { before, after } = change;
   const columns = after.columns.filter(({ id, encrypted }) => {
     const from = before.columns.find((each) => each.id === id);
     return from !== undefined && !from.encrypted && !encrypted;
   });
   const relations = after.relations.filter((to) => {
     const from = before.relations.find(({ id }) => id === to.id);
-    return from !== undefined && !isRetargeted(undo, from, to);
+    return from !== undefined && !isRetargeted(change, from, to);
   });
-  const moved = [...columns, ...relations].filter(({ id }) => isMoved(undo, id));
+  const moved = [...columns, ...relations].filter(({ id }) => isMoved(change, id));
   return new Map(moved.map(({ id }) => [fieldOf(before, id), fieldOf(after, id)]));
 }
 

@@ -1,9 +1,8 @@
 // Ends a change: tidies up after one that is in use, gives up one that is not; for its own changes and those of dead
 // processes.
 import type { Relation, Table } from "../catalog/catalog.js";
-import { fieldsReturned, movedMembers, type Transition } from "../catalog/changed-fields.js";
+import { fieldsOfHistory, type Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import { fieldOf } from "../catalog/fields.js";
 import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import { isBuilt } from "../catalog/index-names.js";
@@ -20,7 +19,7 @@ import {
   numbersKept,
   numbersLeft,
 } from "./plan-change.js";
-import { ownTransition, pathsIn } from "./stored-change.js";
+import { ownTransition } from "./stored-change.js";
 
 /** The changed table before and after, with all others. */
 type Built = Pick<ChangePlan, "before" | "after" | "catalogs">;
@@ -51,39 +50,16 @@ export async function finish(
   // By now nobody writes them, and a search takes records without them for candidates.
   await deps.data.unset(after.collection, formerGrams(before, after), requireLock);
   const own = ownTransition(change);
-  if (own !== undefined) await tidyValues(deps, own, requireLock);
-  if (change.undoes !== null) {
-    // What was written in between is part of the history of the field that is read again.
-    if (own !== undefined)
-      for (const fields of await fieldsWritten(deps, own))
-        await deps.journalStore.moveValues(own.after.id, fields);
-    await unlinkLost(deps, change, plan, requireLock);
+  if (own !== undefined) {
+    await tidyValues(deps, own, requireLock);
+    // Nobody writes the former fields any more.
+    await deps.journalStore.moveValues(own.after.id, fieldsOfHistory(own));
   }
+  if (change.undoes !== null) await unlinkLost(deps, change, plan, requireLock);
   const derived = newlyDerived(before, after);
   if (derived === undefined) return;
   await requireLock();
   await deps.backfillDerived(derived, report);
-}
-
-/** The fields that an undo lets members return from, and those that these came from since; each with where it leads. */
-async function fieldsWritten(
-  { changes }: ChangeDeps,
-  own: Transition,
-): Promise<ReadonlyMap<string, string>[]> {
-  const returned = fieldsReturned(own);
-  const pathOf = pathsIn(await changes.madeOf(own.after.id));
-  const between = movedMembers(own).flatMap((member) => {
-    const [now, former] = [fieldOf(own.before, member), fieldOf(own.after, member)];
-    if (returned.get(now) !== former) return [];
-    const path = pathOf(member, { from: former, to: now }) ?? [];
-    const told = path.slice(0, -1).filter(({ after }) => !isEncrypted(after, member));
-    return told.map(({ after }) => new Map([[fieldOf(after, member), former]]));
-  });
-  return [returned, ...between];
-}
-
-function isEncrypted({ columns }: TableDefinition, member: string): boolean {
-  return columns.some(({ id, encrypted }) => id === member && encrypted);
 }
 
 /** Removes from the records the change's own notes and the plain values of newly encrypted columns. */

@@ -188,22 +188,63 @@ describe("the history of a record", () => {
     expect((await admin.get("/vault")).body.data[0]).toMatchObject({ code: "PLAIN-2", note: "n" });
   });
 
-  it("begins anew for a column whose type was changed", async () => {
-    const columns = ["name", "size"].map((name) => ({ name, type: "string" }));
-    const table = await make("/svc_table", { name: "boxes", history: true, columns });
-    const box = await make("/boxes", { name: "a", size: "12" });
+  it("goes on when values are stored elsewhere: another type, another list of values, no nulls any more", async () => {
+    const columns = [
+      { name: "name", type: "string" },
+      { name: "size", type: "string" },
+      { name: "state", type: "enum", options: { values: ["new", "old", "gone"] } },
+      { name: "rank", type: "int", default: 1 },
+    ];
+    const relations = [{ name: "shelf", type: "many-to-one", table: "shelves" }];
+    const table = await make("/svc_table", { name: "boxes", history: true, columns, relations });
+    const shelf = await make("/shelves", { name: "any" });
+    const box = await make("/boxes", { name: "a", size: "012", state: "new", rank: 2, shelf });
     const { body } = await admin.get(`/svc_table/${table}`);
-    const [name, size] = body.data[0].columns;
-    const changed = await admin.patch(`/svc_table/${table}`, {
-      columns: [{ id: name.id }, { id: size.id, type: "int" }],
+    const [name, size, state, rank] = body.data[0].columns;
+    await patchConfirmed(admin, table, {
+      columns: [
+        { id: name.id },
+        { id: size.id, type: "int" },
+        { id: state.id, options: { values: ["new", "old"] } },
+        { id: rank.id, required: true },
+      ],
+      relations: [{ id: body.data[0].relations[0].id, type: "many-to-many" }],
     });
-    expect(changed.status).toBe(200);
-    await admin.patch(`/boxes/${box}`, { size: 13 });
+    await admin.patch(`/boxes/${box}`, { size: 13, state: "old", rank: 3, shelf: [] });
     const { body: history } = await admin.get(`/boxes/${box}/history`);
     expect(history.data.map(({ changes }: { changes: object }) => changes)).toEqual([
-      { size: { from: 12, to: 13 } },
-      { name: { from: null, to: "a" } },
+      {
+        size: { from: 12, to: 13 },
+        state: { from: "new", to: "old" },
+        rank: { from: 2, to: 3 },
+        shelf: { from: [shelf], to: [] },
+      },
+      {
+        name: { from: null, to: "a" },
+        size: { from: null, to: "012" },
+        state: { from: null, to: "new" },
+        rank: { from: null, to: 2 },
+        shelf: { from: null, to: shelf },
+      },
     ]);
+  });
+
+  it("still tells a value that the column may no longer have, also after that was undone", async () => {
+    const columns = [{ name: "state", type: "enum", options: { values: ["new", "old", "gone"] } }];
+    const table = await make("/svc_table", { name: "jars", history: true, columns });
+    const jar = await make("/jars", { state: "gone" });
+    await patchConfirmed(admin, table, {
+      columns: columnsWith(await tableNamed(admin, "jars"), "state", { options: { values: ["new", "old"] } }),
+    });
+    await admin.patch(`/jars/${jar}`, { state: "old" });
+    const told = async () => {
+      const { body } = await admin.get(`/jars/${jar}/history`);
+      return body.data.map(({ changes }: { changes: object }) => changes);
+    };
+    const expected = [{ state: { from: null, to: "old" } }, { state: { from: null, to: "gone" } }];
+    expect(await told()).toEqual(expected);
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    expect(await told()).toEqual(expected);
   });
 
   it("tells after an undo also what was written under the other type, each value as it was then", async () => {
