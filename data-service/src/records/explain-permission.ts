@@ -168,7 +168,8 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
  */
 function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
   const explained = rights.compiledRules(catalog, table, action).filter(({ grants }) => grants.length > 0);
-  const columns = [...table.columns.values()].filter(({ secret }) => !secret);
+  // Nobody reads a secret column, but who may write it is asked first of all.
+  const columns = [...table.columns.values()].filter(({ secret }) => action !== "read" || !secret);
   return [...columns, ...table.relations.values()].map((member) => {
     const reading = action === "read" ? readingOf(rights, catalog, table, member) : {};
     const isShownId = action === "read" && member === table.idColumn;

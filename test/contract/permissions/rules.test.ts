@@ -1214,6 +1214,22 @@ describe("asking about permissions", () => {
     expect(denied.columns).toBeUndefined();
   });
 
+  it("POST /svc_permission/explain tells who may set a password, which nobody reads", async () => {
+    const setting = await rule({ table: "svc_user", action: "update", fields: "password" });
+    const reading = await rule({ table: "svc_user", action: "read", fields: "name" });
+    const columns = async (action: string): Promise<Row[]> =>
+      (await explain({ role, table: "svc_user", action })).body.data[0].columns;
+    expect(await columns("update")).toEqual(
+      expect.arrayContaining([
+        { name: "password", grantedBy: [setting.id], removedBy: [] },
+        { name: "name", grantedBy: [], removedBy: [setting.id] },
+      ]),
+    );
+    const read = await columns("read");
+    expect(read).toContainEqual(expect.objectContaining({ name: "name", grantedBy: [reading.id] }));
+    expect(read.map(({ name }) => name)).not.toContain("password");
+  });
+
   it("POST /svc_permission/explain tells of a check from before that can't see what is written", async () => {
     const { id } = await rule({ action: "update", check: { team: { name: "red" } } });
     const rules = async (): Promise<Row[]> =>
