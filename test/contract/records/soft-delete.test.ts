@@ -343,6 +343,8 @@ describe("deleted=with and deleted=only", () => {
   it("are refused for a table that keeps nothing, for other words, and where they say nothing", async () => {
     for (const answer of [
       await admin.get("/plain", { deleted: "only" }),
+      await admin.get("/plain", { deleted: "with" }),
+      await admin.get("/plain", { deleted: "only", format: "ndjson" }),
       await admin.get("/posts", { deleted: "yes" }),
       await admin.patch("/posts", {}, { deleted: "only", filter: { team: "blue" } }),
       await admin.delete(`/posts?deleted=only&filter={"team":"blue"}`),
@@ -468,6 +470,35 @@ describe("POST /{table}/{id}/restore", () => {
       expect((await api.post(`/posts/${id}/restore`)).status).toBe(404);
       expect((await admin.patch(`/posts/${id}`, { title: "moved" })).status).toBe(404);
     }
+  });
+
+  it("is for the owner that the record names, not for members whose membership went along", async () => {
+    const to = (name: string, table: string, more: object = {}) => ({
+      name,
+      type: "many-to-one",
+      table,
+      ...more,
+    });
+    const owner = to("owner", "svc_user");
+    await makeTable(admin, { name: "projects", softDelete: true, columns: [], relations: [owner] });
+    const project = to("project", "projects", { required: true, onDelete: "CASCADE", inverse: "members" });
+    const relations = [project, to("user", "svc_user")];
+    await makeTable(admin, { name: "memberships", softDelete: true, columns: [], relations });
+    const rules = (filter: object) =>
+      ["read", "delete"].map((action) => ({ table: "projects", action, filter }));
+    const [byMembership, byItself] = [{ members: { user: "$user.id" } }, { owner: "$user.id" }];
+    const credentials = { ...people.editor, email: "owner@example.com" };
+    const api = await user("owners", credentials, [...rules(byMembership), ...rules(byItself)]);
+    const self = (await api.get("/me")).body.data[0].id;
+    const named = await make(admin, "projects", { owner: self, members: [{ user: self }] });
+    const unnamed = await make(admin, "projects", { members: [{ user: self }] });
+    for (const each of [named, unnamed]) expect((await api.delete(`/projects/${each.id}`)).status).toBe(200);
+    expect((await api.get("/projects", { deleted: "only" })).body.data.map((row: Row) => row.id)).toEqual([
+      named.id,
+    ]);
+    expect((await api.post(`/projects/${unnamed.id}/restore`)).status).toBe(404);
+    expect((await api.post(`/projects/${named.id}/restore`)).status).toBe(200);
+    expect(await valuesOf(admin, "memberships", "project.id")).toHaveLength(1);
   });
 
   describe("of what needs a deleted record", () => {
