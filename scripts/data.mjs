@@ -15,7 +15,7 @@ const USAGE = `usage: npm run data -- <command>
   export <table> [file] [--format=csv|ndjson] [--fields=F] [--filter=JSON] [--sort=-S] [--limit=N] [--deleted]
                         writes records into a file, or to standard output (npm writes there, too, unless it is told
                         not to: npm run --silent data -- …); with --deleted those that are deleted and kept (softDelete)
-                        as well
+                        as well, and the links to such records, of whichever table
 The service is APP_URL (http://localhost:3000). Who you are: PORTICO_TOKEN, an API token, or PORTICO_EMAIL and
 PORTICO_PASSWORD; else ADMIN_EMAIL and ADMIN_PASSWORD. All of these may stand in .env.
 Exit code: 0 when every line was taken, 1 when some were refused or something failed, 2 for a wrong call.`;

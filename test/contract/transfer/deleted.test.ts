@@ -129,6 +129,35 @@ describe.each(FORMATS)("a copy of deleted records, by %s", (format) => {
     expect((await read(admin, to.orders, String(tagged), "tags")).tags).toEqual([{ id: one }, { id: two }]);
   });
 
+  it("has the links to deleted records of a table that keeps none itself, for root alone", async () => {
+    const papers = [`papers_a${at}`, `papers_b${at}`] as const;
+    for (const [name, { tags }] of [
+      [papers[0], from],
+      [papers[1], to],
+    ] as const) {
+      const relations = [
+        { name: "tag", type: "many-to-one", table: tags },
+        { name: "tags", type: "many-to-many", table: tags },
+      ];
+      await makeTable(admin, { name, columns: [{ name: "n", type: "int" }], relations });
+      for (const action of ["read", "delete"])
+        await make(admin, "svc_permission", { role, table: name, action });
+    }
+    const gone = await make1(from.tags, { name: "x" });
+    await make(admin, papers[0], { n: 1, tag: gone, tags: [gone] });
+    await remove(from.tags, gone);
+    await copy(format);
+    const asked = { format, fields: "*,tags", deleted: "with" };
+    const file = async (of: string) => (await root.fetch(`/${of}`, asked)).text;
+    const { status, body } = await root[format](papers[1], await file(papers[0]));
+    expect([status, body.message]).toEqual([200, "Success"]);
+    expect(await file(papers[1])).toBe(await file(papers[0]));
+    await restore(to.tags, gone);
+    const [copied] = (await admin.get(`/${papers[1]}`, { fields: "n,tag,tags" })).body.data;
+    expect(copied).toMatchObject({ n: 1, tag: { id: gone }, tags: [{ id: gone }] });
+    expect((await ann.fetch(`/${papers[0]}`, asked)).status).toBe(400);
+  });
+
   it("has deleted records whose values others have taken since", async () => {
     const former = await make1(from.orders, { code: "a" });
     await remove(from.orders, former);

@@ -73,10 +73,12 @@ export function bindListIn(
   parameters: Parameters,
 ): AuthorizedQuery {
   const view = rights.view(catalog);
-  const rows = askedRows(parameters.deleted, rights, catalog, table);
   // A file for root holds all that an import by root can take: links to deleted records, too.
-  const isFile = parseFormat(parameters.format) !== undefined;
-  const linked = isFile && rights.isRoot && parameters.deleted !== undefined ? "all" : "living";
+  const isWhole = parseFormat(parameters.format) !== undefined && rights.isRoot;
+  const linked = isWhole && parameters.deleted !== undefined ? "all" : "living";
+  // That goes for those of a table that keeps no deleted records itself.
+  const isAll = isWhole && parameters.deleted === "with" && table.deletedAt === undefined;
+  const rows = askedRows(isAll ? undefined : parameters.deleted, rights, catalog, table);
   const bind = () => authorizeRead(bindQuery(parameters, table, view, limits), view, rows(view), linked);
   // Deleted records are only for those who may delete, which the view does not say.
   if (parameters.deleted !== undefined) return bind();
