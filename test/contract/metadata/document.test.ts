@@ -124,6 +124,12 @@ describe("the document", () => {
     expect(operations(documents.visitor).join()).not.toMatch(/article|desk/);
   });
 
+  it("tells that a required column may be null in records from before, which its schema does not say", () => {
+    const { components, info } = documents.root;
+    expect(components.schemas["articles.record"].properties.title.type).toBe("string");
+    expect(info.description).toContain("never null there, but in records older than that rule");
+  });
+
   it("has for each body the columns that may be written, and needs what neither default nor rule gives", () => {
     const { "articles.create": create, "articles.update": update } = documents.writer.components.schemas;
     // What the service alone writes may come along: it is ignored.
