@@ -37,15 +37,36 @@ type Lost = ReadonlyMap<Document, readonly Relational[]>;
 /** @returns what is known of those records of which related ones would have to say something that is not known any more */
 export async function judgeDoubtful(
   deps: Pick<RecordDeps, "store">,
-  { table, node: { rule, filter } }: Asked,
+  asked: Asked,
   formers: readonly Former[],
 ): Promise<ReadonlyMap<Document, Satisfied>> {
+  const { rule, filter } = asked.node;
   const leaves = [rule, filter].flatMap(leavesIn).filter(isOnRelated);
   if (formers.length === 0 || leaves.length === 0) return new Map();
   const negated = [rule, filter].flatMap(negatedLeavesIn);
-  const lost = await lostLeaves(deps, leaves, negated, formers);
+  let lost = await lostLeaves(deps, leaves, negated, formers);
+  const doubted = formers.filter(({ record }) => lost.get(record)?.length !== 0);
+  if (doubted.length === 0) return new Map();
+  for (;;) {
+    const judged = await judgeLost(deps, asked, alike(lost, leaves));
+    // A delete goes on meanwhile, and what was still there when it was asked for may have gone before the rest was judged.
+    const now = await lostLeaves(deps, leaves, negated, doubted);
+    if (sizeOf(now) <= sizeOf(lost)) return judged;
+    lost = now;
+  }
+}
+
+function sizeOf(lost: Lost): number {
+  return [...lost.values()].flat().length;
+}
+
+async function judgeLost(
+  deps: Pick<RecordDeps, "store">,
+  { table, node: { rule, filter } }: Asked,
+  groups: Iterable<Alike>,
+): Promise<ReadonlyMap<Document, Satisfied>> {
   const judged = new Map<Document, Satisfied>();
-  for (const { images, unknown } of alike(lost, leaves)) {
+  for (const { images, unknown } of groups) {
     const isUnknown = (each: Leaf): boolean => isOnRelated(each) && unknown.includes(each);
     const matching = (bound: typeof surely) =>
       matchedImages(deps, table, images, [bound(rule, isUnknown), bound(filter, isUnknown)]);
@@ -56,11 +77,14 @@ export async function judgeDoubtful(
   return judged;
 }
 
+/** Records of which the same is not known. */
+interface Alike {
+  readonly images: readonly Document[];
+  readonly unknown: readonly Relational[];
+}
+
 /** Those of which the same is not known are judged by one question. */
-function alike(
-  lost: Lost,
-  leaves: readonly Relational[],
-): Iterable<{ readonly images: Document[]; readonly unknown: readonly Relational[] }> {
+function alike(lost: Lost, leaves: readonly Relational[]): Iterable<Alike> {
   const groups = new Map<string, { images: Document[]; unknown: readonly Relational[] }>();
   for (const [image, unknown] of lost) {
     const key = unknown.map((each) => leaves.indexOf(each)).join(" ");
