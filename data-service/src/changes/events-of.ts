@@ -52,10 +52,17 @@ function asksForNull(leaf: Leaf): boolean {
 
 async function eventsBy(deps: Deps, asked: Asked, entries: readonly Entry[]): Promise<Events> {
   const { table, node } = asked;
+  // Before anything is matched: what is back by now is found then.
+  const restored = await judgeDoubtful(
+    deps,
+    asked,
+    entries.flatMap((entry) => restoredIn(table, entry) ?? []),
+  );
   const images = entries.flatMap(({ before, after }) => [before ?? [], after ?? []].flat());
   const matched = await matchedImages(deps, table, images, [node.rule, node.filter]);
   const formers = entries.flatMap((entry) => formerOf(table, entry, matched) ?? []);
-  const judged = { matched, doubtful: await judgeDoubtful(deps, asked, formers) };
+  const doubtful = new Map([...restored, ...(await judgeDoubtful(deps, asked, formers))]);
+  const judged = { matched, doubtful };
   return new Map(
     entries.flatMap((entry): readonly [Entry, JudgedEvent][] => {
       const event = eventOf(table, entry, judged);
@@ -68,18 +75,26 @@ async function eventsBy(deps: Deps, asked: Asked, entries: readonly Entry[]): Pr
 interface Judged {
   /** Those that satisfy the caller's rules and filter. */
   readonly matched: ReadonlySet<Document>;
-  /** Those before changes of which this can't be said by related records as they are now. */
+  /** Those of which this can't be said by related records as they are now. */
   readonly doubtful: ReadonlyMap<Document, Satisfied>;
 }
 
 function eventOf(table: Table, entry: Entry, { matched, doubtful }: Judged): JudgedEvent | undefined {
   const { kind, before, after } = entry;
-  const matchedBefore = before !== undefined && matched.has(before);
-  if (after !== undefined && matched.has(after))
-    return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
-  const satisfied = (before && doubtful.get(before)) ?? (matchedBefore ? "yes" : "no");
-  if (satisfied !== "yes") return satisfied === "unknown" ? "reset" : undefined;
+  const knownOf = (image: Document | undefined): Satisfied =>
+    (image && doubtful.get(image)) ?? (image !== undefined && matched.has(image) ? "yes" : "no");
+  const [was, is] = [knownOf(before), knownOf(after)];
+  if (is === "yes") return was === "yes" ? "updated" : kind === "created" ? "created" : "entered";
+  if (is === "unknown" || was === "unknown") return "reset";
+  if (was === "no") return undefined;
   return isDeletion(table, entry) ? "deleted" : "left";
+}
+
+/** The record as it is after it was brought back. */
+function restoredIn(table: Table, entry: Entry): Former | undefined {
+  const { before, after } = entry;
+  const isRestored = isDeleted(table, before) && after !== undefined && !isDeleted(table, after);
+  return isRestored ? { record: after, later: undefined } : undefined;
 }
 
 /** The record as it was before a change after which it does not match. */
@@ -89,6 +104,10 @@ function formerOf(table: Table, entry: Entry, matched: ReadonlySet<Document>): F
   return { record: before, later: isDeletion(table, entry) ? undefined : after };
 }
 
-function isDeletion({ deletedAt }: Table, { kind, after }: Entry): boolean {
-  return kind === "deleted" || (deletedAt !== undefined && after?.[deletedAt.field] !== undefined);
+function isDeletion(table: Table, { kind, after }: Entry): boolean {
+  return kind === "deleted" || isDeleted(table, after);
+}
+
+function isDeleted({ deletedAt }: Table, record: Document | undefined): boolean {
+  return deletedAt !== undefined && record?.[deletedAt.field] !== undefined;
 }

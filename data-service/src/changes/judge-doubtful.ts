@@ -1,6 +1,6 @@
 // Changes that are judged by related records which a delete has taken along or let go of, so that nobody knows any more whether
-// the record satisfied such a rule or filter before. It is judged by the rest, and where that decides nothing the caller has to
-// load anew.
+// the record satisfied such a rule or filter before; or which a restoration is still to bring back after the record. It is judged
+// by the rest, and where that decides nothing the caller has to load anew.
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
@@ -24,10 +24,10 @@ export interface Asked {
   readonly node: Pick<AuthorizedNode, "rule" | "filter">;
 }
 
-/** A record before a change. */
+/** A record before a change, or one that was brought back. */
 export interface Former {
   readonly record: Document;
-  /** As it is after the change; undefined when that deleted it. */
+  /** As it is after the change; undefined when that deleted it, or brought it back. */
   readonly later: Document | undefined;
 }
 
@@ -109,7 +109,8 @@ async function lostLeaves(
 
 /**
  * A delete lets go of the links of others to the record, or takes these along; and a record that linked to what is deleted goes
- * as well, or loses its link. A link that stays, to what is deleted and kept, is judged as ever.
+ * as well, or loses its link. A link that stays, to what is deleted and kept, is judged as ever. What a delete has taken along
+ * comes back in the same way: what links to the record after it, and perhaps what it links to.
  */
 async function losing(
   { store }: Pick<RecordDeps, "store">,

@@ -1,8 +1,8 @@
-// Changes that are judged while what they are judged by goes.
+// Changes that are judged while what they are judged by goes, or is still to come back.
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { type Api, search } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
-import { isReadOf, nth, stopAt } from "../../support/command-proxy.js";
+import { isReadOf, isWriteOf, nth, stopAt } from "../../support/command-proxy.js";
 import { type EventSource, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
 import { make, makeTable } from "../records/make.js";
@@ -10,11 +10,12 @@ import { make, makeTable } from "../records/make.js";
 let system: QuickAndSlow;
 let api: Api;
 let held: BehindProxy;
+let slow: Api;
 const open: EventSource[] = [];
 
 beforeAll(async () => {
   system = await startQuickAndSlow();
-  ({ api, held } = system);
+  ({ api, held, slow } = system);
   const kept = { columns: [{ name: "name", type: "string" }], softDelete: true, changes: true };
   await makeTable(api, { name: "tasks", ...kept });
   const task = {
@@ -58,4 +59,32 @@ it("says `reset` where one of two conditions is judged before its related record
   expect((await api.delete(`/tasks/${task.id}`)).status).toBe(200);
   goOn();
   expect(await firstOf([both])).toEqual(["reset"]);
+});
+
+it("says `reset` where a restored record would be judged by what is still to come back with it, and only there", async () => {
+  const task = await make(api, "tasks", { name: "back", comments: [{ name: "first" }] });
+  expect((await api.delete(`/tasks/${task.id}`)).status).toBe(200);
+  const first = { comments: { name: "first" } };
+  const inDoubt = await Promise.all([
+    follow("tasks", first),
+    follow("tasks", { _not: { comments: {} } }),
+    follow("tasks", { name: "back", ...first }),
+  ]);
+  const decided = await Promise.all([
+    follow("tasks", { name: "back" }),
+    follow("tasks", { _or: [{ name: "back" }, first] }),
+  ]);
+  const unconcerned = await follow("tasks", { name: "later", ...first });
+  const { answer, goOn } = await stopAt(held.proxy, isWriteOf("comments"), () =>
+    slow.send("POST", `/tasks/${task.id}/restore`),
+  );
+  expect(await firstOf([...inDoubt, ...decided])).toEqual(["reset", "reset", "reset", "entered", "entered"]);
+  // What came back by its link is judged by what is there.
+  const ofTask = await follow("comments", { task: { name: "back" } });
+  goOn();
+  expect((await answer).status).toBe(200);
+  expect(await firstOf([ofTask])).toEqual(["entered"]);
+  const later = await make(api, "tasks", { name: "later", comments: [{ name: "first" }] });
+  await api.patch(`/tasks/${later.id}`, { name: "later" });
+  expect(await firstOf([unconcerned])).not.toEqual(["reset"]);
 });
