@@ -23,7 +23,7 @@ const MOST_KNOWN = 10_000;
 interface Waiting {
   readonly entry: Entry;
   readonly isKept: boolean;
-  readonly resolve: () => void;
+  readonly resolve: (isNew: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -56,17 +56,21 @@ export class Journal {
     await this.#deps.journal.withdraw(pending.map(({ id }) => id)).catch(() => undefined);
   }
 
-  /** Resolves when the entries are in the journal, on disk. All that wait at the same moment are written together. */
-  async publish(table: Table, entries: readonly Entry[]): Promise<void> {
+  /**
+   * Resolves when the entries are in the journal, on disk. All that wait at the same moment are written together.
+   * @returns those that nobody had published before
+   */
+  async publish(table: Table, entries: readonly Entry[]): Promise<readonly Entry[]> {
     const isKept = table.history === true;
     const written = entries.map(
       (entry) =>
-        new Promise<void>((resolve, reject) => {
+        new Promise<boolean>((resolve, reject) => {
           this.#waiting.push({ entry, isKept, resolve, reject });
         }),
     );
     void this.#write();
-    await Promise.all(written);
+    const isNew = await Promise.all(written);
+    return entries.filter((_, at) => isNew[at]);
   }
 
   /**
@@ -86,9 +90,10 @@ export class Journal {
     const entries = pending.map((each) =>
       entryOf(table, each, byChange.get(each.id.toHexString())?.document),
     );
-    await this.publish(table, entries);
+    const told = await this.publish(table, entries);
     for (const id of byChange.keys()) this.#remember(id);
-    await this.#tellGone(table, entries);
+    // Who published the others has seen to it, or made them for good: their end may be a deletion that is still to be told.
+    await this.#tellGone(table, told);
   }
 
   /**
@@ -176,8 +181,11 @@ export class Journal {
   async #writeBatch(batch: readonly Waiting[]): Promise<void> {
     const { journal, logger, published } = this.#deps;
     const ids = batch.map(({ entry }) => entry.id);
+    let added: ReadonlySet<Entry>;
     try {
-      const written = new Set(await journal.append(batch.map(({ entry }) => entry)));
+      const appended = await journal.append(batch.map(({ entry }) => entry));
+      added = appended.added;
+      const written = new Set(appended.written);
       const kept = batch.filter(({ entry, isKept }) => isKept && written.has(entry));
       if (kept.length > 0) await journal.keep(kept.map(({ entry }) => entry));
     } catch (error) {
@@ -187,7 +195,7 @@ export class Journal {
     }
     for (const { entry, resolve } of batch) {
       this.#remember(entry.id.toHexString());
-      resolve();
+      resolve(added.has(entry));
     }
     published();
     // Nobody waits for this: whoever looks finds in the journal what stays announced.

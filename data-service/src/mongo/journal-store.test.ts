@@ -36,6 +36,7 @@ describe("the journal", () => {
     at: now,
     ...more,
   });
+  const written = async (by: JournalStore, entries: readonly Entry[]) => (await by.append(entries)).written;
   const wait = (ms: number): void => {
     now = new Date(now.getTime() + ms);
   };
@@ -69,15 +70,24 @@ describe("the journal", () => {
     const deletion = (previous: ObjectId | null) => entry({ kind: "deleted", previous });
     const [once, twice, again, unknown] = [first, first, second, null].map(deletion);
     if (!once || !twice || !again || !unknown) throw new Error("four were made");
-    expect(await store.append([once])).toEqual([once]);
-    expect(await instance().append([twice, again, unknown])).toEqual([again, unknown]);
+    expect(await written(store, [once])).toEqual([once]);
+    expect(await written(instance(), [twice, again, unknown])).toEqual([again, unknown]);
+  });
+
+  it("says which entries nobody has written before, also where they are few of many", async () => {
+    const [first, second, third, fourth] = [entry(), entry(), entry(), entry()];
+    await store.append([second]);
+    await instance().append([fourth]);
+    const { written: there, added } = await store.append([first, second, third, fourth, third]);
+    expect(there).toEqual([first, second, third, fourth, third]);
+    expect([...added]).toEqual([first, third]);
   });
 
   it("tells ids apart that differ by their kind alone, also where others have taken its numbers", async () => {
     const deletions = [5, "5"].map((record) => entry({ kind: "deleted", record, previous: null }));
     await store.append([entry()]);
     await instance().append([entry()]);
-    expect(await store.append(deletions)).toEqual(deletions);
+    expect(await written(store, deletions)).toEqual(deletions);
   });
 
   it("gives up the index by which an id was deleted once for all its lives", async () => {
@@ -85,7 +95,7 @@ describe("the journal", () => {
     await db.collection("_journal").createIndex({ table: 1, record: 1 }, former);
     await Promise.all([store.ensureIndexes(), instance().ensureIndexes()]);
     const lives = [new ObjectId(), new ObjectId()].map((previous) => entry({ kind: "deleted", previous }));
-    expect(await store.append(lives)).toEqual(lives);
+    expect(await written(store, lives)).toEqual(lives);
   });
 
   it("keeps the indexes by which a history is read newest first, and deletions are found, and no former one", async () => {

@@ -6,7 +6,7 @@ import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
 import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
-import { isDuplicate } from "./driver-errors.js";
+import { insertedBefore, isDuplicate } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
 import { unflushed } from "./unflushed.js";
 
@@ -30,6 +30,14 @@ export interface Lives {
   readonly record: Stored;
   /** Since it was last removed. */
   readonly at?: { readonly $gt: Date };
+}
+
+/** What became of entries that were to be written. */
+export interface Appended {
+  /** Those that are in the journal now; of two deletions in the same life of a record only the first stays. */
+  readonly written: readonly Entry[];
+  /** Those of them that nobody had written before. */
+  readonly added: ReadonlySet<Entry>;
 }
 
 interface PendingDocument extends Omit<Pending, "id"> {
@@ -148,11 +156,11 @@ export class JournalStore {
    * Writes entries into the journal, each of them once, whoever brings it and however often. Every entry gets the number
    * after the last existing one: two instances that take the same number collide, and one tries again. So there is never a
    * gap that an entry could fill behind a reader's back.
-   * @returns those that are in the journal now; of two deletions in the same life of a record only the first stays
    */
-  async append(entries: readonly Entry[]): Promise<readonly Entry[]> {
+  async append(entries: readonly Entry[]): Promise<Appended> {
     let rest = entries;
     const refused = new Set<Entry>();
+    const added = new Set<Entry>();
     while (rest.length > 0) {
       const last = this.#trustedLast() ?? (await this.#lastNumber());
       const documents = rest.map(({ id, ...entry }, at) => ({ _id: last + 1 + at, entry: id, ...entry }));
@@ -160,14 +168,17 @@ export class JournalStore {
       try {
         await this.#journal.insertMany(documents, { ordered: true });
         this.#last = { number: last + documents.length, at: this.#now().getTime() };
+        for (const entry of rest) added.add(entry);
         break;
       } catch (error) {
         if (!isDuplicate(error)) throw error;
-        rest = await this.#missing(rest, refused);
+        const count = insertedBefore(error);
+        for (const entry of rest.slice(0, count)) added.add(entry);
+        rest = await this.#missing(rest.slice(count), refused);
       }
     }
     this.#durable = Math.max(this.#durable, this.#last?.number ?? (await this.#lastNumber()));
-    return entries.filter((entry) => !refused.has(entry));
+    return { written: entries.filter((entry) => !refused.has(entry)), added };
   }
 
   /** The entries of changes; none of those that were not made, or were pruned. */

@@ -1,7 +1,12 @@
 // Records of a request that is refused halfway, which others have told of before they were gone again: it is told that they went.
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
-import type { Answer, Api } from "../../support/api.js";
-import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import {
+  type BehindProxy,
+  type QuickAndSlow,
+  startBehindProxy,
+  startQuickAndSlow,
+} from "../../support/behind-proxy.js";
 import { isCommand, type Stopped, stopAt } from "../../support/command-proxy.js";
 import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
@@ -104,4 +109,30 @@ it("tells so of the record around one that is refused when it is written", async
   expect((await answer).status).toBe(409);
   expect((await api.get(`/shows/${id}`)).status).toBe(404);
   expect(await toldOf(id)).toEqual(both);
+});
+
+it("tells once of a record that somebody deletes while others find its making still announced, and by whom", async () => {
+  const other = await startBehindProxy(held.stack);
+  try {
+    source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+    const [announced, journal] = ["_journal_pending", "_journal"];
+    const made = await stopAt(held.proxy, isCommand("delete", announced), () => make(slow, "shows", {}));
+    const { id } = await made.answer;
+    const patcher = await asAdmin(other.stack);
+    const isAsked = (command: string) => isCommand("find", announced)(command) && command.includes("$in");
+    const patched = await stopAt(other.proxy, isAsked, () =>
+      patcher.patch(`/shows/${id}`, { name: "other" }),
+    );
+    const deleted = await stopAt(held.proxy, isCommand("insert", journal), () => slow.delete(`/shows/${id}`));
+    patched.goOn();
+    expect((await patched.answer).status).toBe(404);
+    deleted.goOn();
+    expect((await deleted.answer).status).toBe(200);
+    made.goOn();
+    expect(await toldOf(id)).toEqual(both);
+    const { body } = await api.get(`/shows/${id}/history`);
+    expect(body.data.map(({ by }: Row) => by)).toEqual([expect.any(String), expect.any(String)]);
+  } finally {
+    await other.stop();
+  }
 });
