@@ -72,7 +72,7 @@ export function markOf({ id, revision, at }: Pick<Pending, "id" | "revision" | "
 }
 
 /** When the change after the last one is made: never before it, whatever another instance's clock says. */
-export function timeAfter(last: LastChange | undefined, now: Date): Date {
+export function timeAfter(last: Pick<LastChange, "at"> | undefined, now: Date): Date {
   return last?.at !== undefined && last.at > now ? last.at : now;
 }
 

@@ -1,6 +1,7 @@
 // Records changes in the journal: announced before they are made, published when they are, repaired after a crash.
 import type { Logger } from "@portico/shared/logger";
 import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
@@ -49,6 +50,13 @@ export class Journal {
 
   announce(pending: readonly Pending[]): Promise<void> {
     return this.#deps.journal.announce(pending.map(announcementOf));
+  }
+
+  /** When records that had one of these ids were last removed, by the ids' texts, in a table with a history. */
+  async lastRemovals(table: Table, ids: readonly Stored[]): Promise<ReadonlyMap<string, Date>> {
+    if (table.history !== true) return new Map();
+    const removals = await this.#deps.journal.lastRemovals(table.id, ids);
+    return new Map(removals.map(({ record, at }) => [idText(table, record), at]));
   }
 
   /** Forgets announced changes that were certainly not made. If this fails, it only costs a repair later. */

@@ -5,6 +5,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { idText } from "../catalog/record-ids.js";
 import { sameValue } from "../catalog/restore-value.js";
 import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
 import {
@@ -51,7 +52,10 @@ export interface JournaledStoreDeps {
    * published after each write is waited for, and it is never on disk without what was written before it.
    */
   readonly light: Pick<RecordStore, "insert" | "updateAndGet" | "remove">;
-  readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete" | "takenBack">;
+  readonly journal: Pick<
+    Journal,
+    "announce" | "withdraw" | "publish" | "complete" | "takenBack" | "lastRemovals"
+  >;
   /** Names this process. */
   readonly instance: string;
   readonly now: () => Date;
@@ -72,11 +76,14 @@ export class JournaledStore {
     return this.#deps.store.read(table, pipeline);
   }
 
-  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+  /** @param areBrought whether their ids were not made for them, so that other records may have had them */
+  async insert(table: Table, documents: readonly Document[], areBrought: boolean): Promise<void> {
     const { store, light, journal } = this.#deps;
     if (!isJournaled(table)) return store.insert(table, documents);
+    const idsOf = () => documents.map(({ _id }) => asStored(_id));
+    const removals = areBrought ? await journal.lastRemovals(table, idsOf()) : undefined;
     const made = documents.map((document) => {
-      const pending = this.#pending(table, "created", document);
+      const pending = this.#pending(table, "created", document, removals?.get(idText(table, document._id)));
       return { pending, document: { ...document, [CHANGE_FIELD]: markOf(pending) } };
     });
     const pending = made.map((each) => each.pending);
@@ -275,12 +282,15 @@ export class JournaledStore {
     }
   }
 
-  /** @param document the record as it was before, or as it is made */
-  #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
+  /**
+   * @param document the record as it was before, or as it is made
+   * @param removed when the last record was removed that had its id before: each life is later than the one before
+   */
+  #pending(table: Table, kind: ChangeKind, document: StoredRecord, removed?: Date): Pending {
     const { instance, now, actor } = this.#deps;
     const isNew = kind === "created";
     const last = isNew ? undefined : lastChangeOf(document);
-    const at = timeAfter(last, now());
+    const at = timeAfter(removed === undefined ? last : { at: new Date(removed.getTime() + 1) }, now());
     const id = new ObjectId();
     return {
       id,

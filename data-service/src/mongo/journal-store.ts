@@ -299,6 +299,20 @@ export class JournalStore {
     return removed === undefined ? { table, record } : { table, record, at: { $gt: removed.at } };
   }
 
+  /** When records of a table were last removed that had one of these ids, as far as its history tells. */
+  async lastRemovals(
+    table: string,
+    records: readonly Stored[],
+  ): Promise<readonly { readonly record: Stored; readonly at: Date }[]> {
+    const found = await this.#history
+      .aggregate<{ _id: Stored; at: Date }>([
+        { $match: { table, record: { $in: [...records] }, ...REMOVED } },
+        { $group: { _id: "$record", at: { $max: "$at" } } },
+      ])
+      .toArray();
+    return found.map(({ _id, at }) => ({ record: _id, at }));
+  }
+
   /** What is kept of a record, newest first, read as it is asked for: entries may be large. */
   async *historyOf(
     lives: Lives,

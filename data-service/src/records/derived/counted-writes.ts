@@ -49,10 +49,14 @@ export function movedField(field: string): string {
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
 
-type Store = Pick<
-  RecordStore,
-  "read" | "insert" | "updateById" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
->;
+interface Store
+  extends Pick<
+    RecordStore,
+    "read" | "updateById" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+  > {
+  /** @param areBrought whether the ids were not made for them, so that other records may have had them */
+  insert(table: Table, documents: readonly Document[], areBrought: boolean): Promise<void>;
+}
 
 export class CountedWrites {
   readonly #store: Store;
@@ -63,10 +67,11 @@ export class CountedWrites {
     this.#counts = counts;
   }
 
-  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+  /** @param areBrought whether their ids were not made for them */
+  async insert(table: Table, documents: readonly Document[], areBrought = false): Promise<void> {
     const parents = documents.flatMap((document) => parentsOf(ownCounters(table), document));
     await this.#counting(parents, async () => {
-      await this.#store.insert(table, documents);
+      await this.#store.insert(table, documents, areBrought);
       return parents.map((parent) => ({ ...parent, by: 1 }));
     });
   }

@@ -125,7 +125,7 @@ async function insertNoted(
   if (plans.some((plan) => broughtId(plan) !== undefined)) {
     const brought: MadeStep = { ...made, isBrought: true };
     // Their ids were not made for them, so another record may have one: only what is known to be ours may be taken back.
-    await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+    await deps.writes.insert(table, documents, true).catch(async (error: unknown) => {
       await noteInserted(log, brought, error);
       throw error;
     });
