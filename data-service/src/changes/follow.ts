@@ -10,6 +10,7 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { inRoom } from "../records/read/room.js";
+import { tablesOf } from "../records/read/still-open.js";
 import { isAsBegun } from "../records/read/while-allowed.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { EventStream } from "./event-stream.js";
@@ -210,8 +211,7 @@ class Following {
   /** A judgement may have waited for its turn: rules take effect within seconds. */
   async #mayStill({ wish, rights }: OpenWish): Promise<boolean> {
     const now = await this.#deps.rights(this.#principal);
-    const shown = { root: wish.node, rules: wish.rules };
-    const began = { rights, actions: ["read"], shown } as const;
+    const began = { rights, actions: ["read"], shown: wish.shown } as const;
     return isAsBegun(began, now, await this.#deps.catalogs.get());
   }
 
@@ -299,5 +299,5 @@ function reasonOf(error: unknown): EndReason {
 }
 
 function baseOf({ wish, rights }: OpenWish): Base {
-  return { table: wish.table, reader: readerOf(rights) };
+  return { table: wish.table, reader: readerOf(rights.reader(tablesOf(wish.shown))) };
 }

@@ -76,13 +76,19 @@ export async function history(
   const began = {
     rights,
     actions: ["read"],
-    shown: { root: shape.node, rules: rowRules(shape.view) },
+    shown: { root: shape.node, rules: rowRules(shape.view), beside: targetsOfLists(table, shape.view) },
   } as const;
   const entries = whileAllowed(deps, caller, began, deps.journalStore.historyOf(lives, paging));
   return {
     entries: shown(entries, members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
   };
+}
+
+/** Lists of links are in a history, but not in the record as it was read for that. */
+function targetsOfLists(table: Table, view: ReadView): Table[] {
+  const lists = [...table.relations.values()].filter(({ link }) => link.on === "self" && link.list);
+  return lists.flatMap(({ name }) => view.relation(table, name, "show")?.target ?? []);
 }
 
 async function* shown(

@@ -7,7 +7,7 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedNode, RowRules } from "../query/ast.js";
+import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import type { Parameters } from "../query/parameters.js";
@@ -16,6 +16,7 @@ import { findTable } from "../records/find-table.js";
 import { readEach, readSmall } from "../records/read/read-one.js";
 import { Remembered } from "../records/read/remembered.js";
 import { NoRoom } from "../records/read/room.js";
+import type { Shown } from "../records/read/still-open.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 import { CantDecrypt, isTookTooLong, RecordTooLarge } from "../store-refusals.js";
@@ -35,7 +36,8 @@ export interface Told {
 export interface Wish {
   readonly table: Table;
   readonly node: AuthorizedNode;
-  readonly rules: RowRules;
+  /** What is told, as it was asked for: `node` may count on numbers instead of going through a table. */
+  readonly shown: Shown;
   readonly view: ReadView;
 }
 
@@ -64,10 +66,11 @@ export async function openWish(
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
     return known.of(view, [table.name, parameters, deps.limits], () => {
-      const { root, rules } = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
+      const shown = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
+      const { root, rules } = shown;
       // The filter is applied to records as the journal has them, without the stored numbers of children.
       const node = withParts(useCountersIn(root, rules), { filter: root.filter });
-      return { table, view, rules, node };
+      return { table, view, shown, node };
     });
   });
   return { wish, rights };

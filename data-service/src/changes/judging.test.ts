@@ -26,8 +26,8 @@ const maskingView = new ReadView(catalog, () => ({
 function wishFor(filter: object, fields = "*", view = rootView): Wish {
   const parameters = { fields, filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
   const query = bindQuery(parameters, table("books"), view, { maxDepth: 7, maxLimit: undefined });
-  const { root, rules } = authorizeRead(query, view);
-  return { table: table("books"), view, rules, node: withParts(root, { children: [] }) };
+  const shown = authorizeRead(query, view);
+  return { table: table("books"), view, shown, node: withParts(shown.root, { children: [] }) };
 }
 
 const DEMANDING = { author: { name: { _eq: "Ann" } } };

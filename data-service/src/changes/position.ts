@@ -2,7 +2,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Table } from "../catalog/catalog.js";
 import type { Position } from "../mongo/journal-store.js";
-import type { Rights } from "../permission/rights.js";
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -24,8 +23,11 @@ export interface Place {
 /** So much of a hash that no two callers share it. */
 const READER_CHARACTERS = 22;
 
-/** Names what a caller is to rules for reading: a position is good for those alone who would have been told the same before it. */
-export function readerOf({ reader }: Pick<Rights, "reader">): string {
+/**
+ * Names what a caller is to rules for reading: a position is good for those alone who would have been told the same before it.
+ * @param reader by `Rights.reader`
+ */
+export function readerOf(reader: string): string {
   return createHash("sha256").update(reader).digest("base64url").slice(0, READER_CHARACTERS);
 }
 

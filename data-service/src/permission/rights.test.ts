@@ -416,6 +416,8 @@ describe("rights", () => {
   });
 });
 
+const BOOKS = table("books");
+
 describe("a caller who is looked at again", () => {
   const plain: SignedIn = { ...user(false), roleId: null };
   const ofTeam: Partial<Rule> = { filter: { title: "$user.team" } };
@@ -428,8 +430,13 @@ describe("a caller who is looked at again", () => {
       rights(plain, [{}, { ...ofTeam, action: "update" }], { team: "red" }),
       rights(plain, [{}, { ...ofTeam, action: "update" }], { team: "blue" }),
     ],
+    [
+      "a rule for reading another table came",
+      rights(plain, [{}]),
+      rights(plain, [{}, { ...ofTeam, table: "authors" }], { team: "red" }),
+    ],
   ])("reads as before when %s", (_when, before, after) => {
-    expect(after.readsAs(before, ["read"])).toBe(true);
+    expect(after.readsAs(before, ["read"], [BOOKS])).toBe(true);
   });
 
   it.each<[when: string, before: Rights, after: Rights]>([
@@ -446,7 +453,7 @@ describe("a caller who is looked at again", () => {
       rights(plain, [ofTeam], { team: "blue" }),
     ],
   ])("reads otherwise than before when %s", (_when, before, after) => {
-    expect(after.readsAs(before, ["read"])).toBe(false);
+    expect(after.readsAs(before, ["read"], [BOOKS])).toBe(false);
   });
 
   it.each<[when: string, before: Rights, after: Rights]>([
@@ -457,8 +464,8 @@ describe("a caller who is looked at again", () => {
       rights(plain, [{}, { ...ofTeam, action: "delete" }], { team: "blue" }),
     ],
   ])("reads deleted records otherwise when %s, and others as before", (_when, before, after) => {
-    expect(after.readsAs(before, ["read", "delete"])).toBe(false);
-    expect(after.readsAs(before, ["read"])).toBe(true);
+    expect(after.readsAs(before, ["read", "delete"], [BOOKS])).toBe(false);
+    expect(after.readsAs(before, ["read"], [BOOKS])).toBe(true);
   });
 });
 
@@ -475,9 +482,14 @@ describe("what a caller is to rules for reading", () => {
       rights(plain, [ofTeam], { team: "red", name: "a" }),
       rights(other, [ofTeam], { team: "red", name: "b" }),
     ],
+    [
+      "two users of whom a rule for another table asks what is not the same",
+      rights(plain, [{}, { ...ofTeam, table: "authors" }], { team: "red" }),
+      rights(other, [{}, { ...ofTeam, table: "authors" }], { team: "blue" }),
+    ],
     ["a user whose role got another rule", rights(plain, [{}]), rights(plain, [{ fields: "title" }])],
   ])("is the same for %s", (_who, one, another) => {
-    expect(one.reader).toBe(another.reader);
+    expect(one.reader([BOOKS])).toBe(another.reader([BOOKS]));
   });
 
   it.each<[who: string, one: Rights, another: Rights]>([
@@ -491,7 +503,7 @@ describe("what a caller is to rules for reading", () => {
     ["a user who got another role", rights(plain, [{}]), rights({ ...plain, roleId: null }, [{}])],
     ["a root admin and another", rights(user(true), []), rights(plain, [])],
   ])("differs for %s", (_who, one, another) => {
-    expect(one.reader).not.toBe(another.reader);
+    expect(one.reader([BOOKS])).not.toBe(another.reader([BOOKS]));
   });
 });
 

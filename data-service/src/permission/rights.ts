@@ -44,6 +44,9 @@ export interface RightsContext {
   readonly views?: Views | undefined;
 }
 
+/** Those that decide what is read, as it began. */
+type ReadTables = Iterable<Pick<Table, "name">>;
+
 /** What may be read, by catalog: rules use its names. */
 export type Views = WeakMap<Catalog, ReadView>;
 
@@ -70,14 +73,21 @@ export class Rights {
     return this.#context.now;
   }
 
-  /** Does the same caller read by the same rules? @param actions those whose rules decide what is read */
-  readsAs(other: Rights, actions: readonly Action[]): boolean {
-    return same(readBy(this.#context, actions), readBy(other.#context, actions));
+  /**
+   * Does the same caller read by the same rules?
+   * @param actions those whose rules decide what is read
+   * @param tables all that what is read shows or goes through
+   */
+  readsAs(other: Rights, actions: readonly Action[], tables: ReadTables): boolean {
+    return same(readBy(this.#context, actions, tables), readBy(other.#context, actions, tables));
   }
 
-  /** All that the caller is to rules for reading, as a text: callers who have the same one read the same by the same rules. */
-  get reader(): string {
-    const { rules: _rules, ...caller } = readBy(this.#context, ["read"]);
+  /**
+   * All that the caller is to rules for reading these tables, as a text: callers who have the same one read the same by the
+   * same rules.
+   */
+  reader(tables: ReadTables): string {
+    const { rules: _rules, ...caller } = readBy(this.#context, ["read"], tables);
     return canonical(caller);
   }
 
@@ -218,9 +228,14 @@ export class Rights {
   }
 }
 
-/** Everything that decides what a caller may read, except the time. */
-function readBy({ principal, roleId, rules, user }: RightsContext, actions: readonly Action[]) {
-  const deciding = rules.filter(({ action }) => actions.includes(action));
+/** Everything that decides what a caller may read of some tables, except the time. */
+function readBy(
+  { principal, roleId, rules, user }: RightsContext,
+  actions: readonly Action[],
+  tables: ReadTables,
+) {
+  const names = new Set([...tables].map(({ name }) => name));
+  const deciding = rules.filter(({ action, table }) => actions.includes(action) && names.has(table));
   const named = new Set(deciding.flatMap(({ filter }) => variablesIn(filter)));
   const own = Object.entries(callerRecord(principal, user) ?? {}).filter(([name]) =>
     named.has(`$user.${name}`),

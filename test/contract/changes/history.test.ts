@@ -501,13 +501,17 @@ describe("a reader who is not root", () => {
     /** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
     const LOOKED_AT_MS = 4_500;
     let rule: string;
+    let shelves: string;
     let account: string;
     let path: string;
     let reading: SlowReader | undefined;
 
     beforeAll(async () => {
-      await make("/svc_table", { name: "long", history: true, columns: [{ name: "text", type: "text" }] });
+      const labels = { name: "labels", type: "many-to-many", table: "shelves", inverse: "long" };
+      const columns = [{ name: "text", type: "text" }];
+      await make("/svc_table", { name: "long", history: true, columns, relations: [labels] });
       const whole = await make("/svc_role", { name: "readers of what is long" });
+      shelves = await make("/svc_permission", { table: "shelves", action: "read", role: whole });
       rule = await make("/svc_permission", { table: "long", action: "read", role: whole });
       account = await make("/svc_user", { ...slow, role: whole });
       const long = await make("/long", { text: "" });
@@ -524,7 +528,21 @@ describe("a reader who is not root", () => {
 
     afterEach(() => reading?.leave());
 
+    it("gets all of it though a rule was made for a table that has no part in it", async () => {
+      const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", slow);
+      const headers = { Authorization: `Bearer ${body.accessToken}` };
+      reading = await readSlowly(`${stack.appUrl}/api${path}`, headers);
+      await reading.readTo(TEXT_BYTES);
+      await make("/svc_permission", { table: "rooms", action: "read", role: null });
+      await delay(LOOKED_AT_MS);
+      expect(await reading.readAll()).toBeGreaterThan(ENTRIES * 2 * TEXT_BYTES);
+    });
+
     it.each<[string, () => Promise<Answer>]>([
+      [
+        "fewer records may be read to which a list of links leads",
+        () => admin.patch(`/svc_permission/${shelves}`, { filter: { name: "open" } }),
+      ],
       ["less may be read", () => admin.patch(`/svc_permission/${rule}`, { filter: { text: "" } })],
       ["the session has ended", () => admin.patch(`/svc_user/${account}`, { isActive: false })],
     ])("gets no more once %s", async (_word, change) => {

@@ -8,6 +8,9 @@ import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import type { Row } from "../records/make.js";
 
+/** What may pass until the caller of a stream is looked at again, and something for a busy machine. */
+const LOOKED_AT_MS = 4_500;
+
 /** For a machine that does other things as well. */
 const SLACK_MS = 3_000;
 
@@ -648,6 +651,45 @@ describe("rights", () => {
     const later = await come(member.email, former);
     expect(later.told[0]?.event).toBe("reset");
     expect((await come(member.email, later.lastEventId)).told[0]?.event).toBe("ready");
+  }, 20_000);
+
+  it("to tables that have no part in a stream, of whose user a rule asks something, do not reset it", async () => {
+    const made = { table: "plain", action: "read", role: null, filter: { title: "$user.name" } };
+    const token = await tokenOf(reader);
+    const source = await follow("/notes/changes", { token, query: { fields: "title" } });
+    const rule = await make("/svc_permission", made);
+    await delay(LOOKED_AT_MS);
+    const id = await make("/notes", { title: "open" });
+    await source.first(1, "created");
+    expect(source.told.map(({ event }) => event)).toEqual(["ready", "created"]);
+    const again = await follow("/notes/changes", { token, from: source.lastEventId });
+    expect(again.told[0]?.event).toBe("ready");
+    expect((await admin.delete(`/svc_permission/${rule}`)).status).toBe(200);
+    await admin.delete(`/notes/${id}`);
+    await source.first(1, "deleted");
+    expect(short(source)).toEqual([`created ${id}`, `deleted ${id}`]);
+  }, 20_000);
+
+  it("to a table that a stream goes through, of whose user a rule asks something new, reset it", async () => {
+    const relations = [{ name: "writer", type: "many-to-one", table: "writers" }];
+    await define({ name: "drawings", changes: true, relations });
+    await make("/svc_permission", {
+      table: "drawings",
+      action: "read",
+      role,
+      filter: { writer: { name: "Ann" } },
+    });
+    const source = await follow("/drawings/changes", {
+      token: await tokenOf(reader),
+      query: { fields: "id" },
+    });
+    await make("/svc_permission", {
+      table: "writers",
+      action: "read",
+      role,
+      filter: { name: "$user.name" },
+    });
+    await source.first(1, "reset");
   }, 20_000);
 
   it("that are taken away end the stream", async () => {

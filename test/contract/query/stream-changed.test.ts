@@ -156,3 +156,12 @@ it.each([
   for (const { id } of body.data) expect((await admin.delete(`/svc_permission/${id}`)).status).toBe(200);
   await expect(reader.readRest()).rejects.toThrow("aborted");
 });
+
+it("a file is whole though a rule was made for a table that has no part in it", async () => {
+  await makeTable(admin, { name: "events", columns: [] });
+  const headers = await userWith("archivist", [{}]);
+  reader = await readSlowly(`${stack.dataUrl}/posts?format=ndjson&fields=title,text`, headers);
+  await make(admin, "svc_permission", { role: null, table: "events", action: "read" });
+  const lines = (await reader.readRest()).trimEnd().split("\n");
+  expect(lines.at(-1)).toContain(titleOf(POSTS));
+});

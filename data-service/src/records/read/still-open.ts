@@ -3,29 +3,44 @@
 import { type Catalog, type Relation, type Table, tableById, targetOf } from "../../catalog/catalog.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, RowRules } from "../../query/ast.js";
 import { leavesIn } from "../../query/leaves.js";
-import { isOnRelated } from "../../query/lower/condition.js";
 
 /** What an answer shows: all records under its root, by the caller's row rules. */
-export type Shown = Pick<AuthorizedQuery, "root" | "rules">;
+export interface Shown
+  extends Pick<AuthorizedQuery, "root" | "rules">,
+    Partial<Pick<AuthorizedQuery, "aggregate">> {
+  /** Tables whose rules decide what it shows, though nothing in it leads there. */
+  readonly beside?: readonly Table[];
+}
 
 /**
  * @returns false once something that the answer shows is hidden, and once columns or relations are gone or lie elsewhere, of
  * its own tables and of those through which its records are chosen and sorted: it goes on reading where it began
  */
-export function isStillOpen({ root, rules }: Shown, catalog: Catalog): boolean {
-  return isNodeOpen(root, rules, catalog);
+export function isStillOpen(shown: Shown, catalog: Catalog): boolean {
+  return (
+    [...tablesOf(shown)].every((each) => asBefore(each, catalog) !== undefined) &&
+    isNodeOpen(shown.root, catalog)
+  );
 }
 
-function isNodeOpen(node: AuthorizedNode, rules: RowRules, catalog: Catalog): boolean {
-  const { table, columns, children } = node;
+/** The tables that an answer shows or goes through: their rules, and where they store what, decide what is in it. */
+export function tablesOf({ root, rules, aggregate = [], beside = [] }: Shown): ReadonlySet<Table> {
+  const aggregated = aggregate.flatMap((key) => (key.kind === "relation" ? [key.step.target] : []));
+  return new Set([
+    ...tablesUnder(root, rules),
+    ...aggregated.flatMap((each) => ruled(each, rules)),
+    ...beside,
+  ]);
+}
+
+function isNodeOpen({ table, columns, children }: AuthorizedNode, catalog: Catalog): boolean {
   const now = asBefore(table, catalog);
   if (now === undefined) return false;
   const hidden = new Set([...now.columns.values()].flatMap((column) => (column.hidden ? [column.id] : [])));
   return (
     columns.every((column) => column.hidden || !hidden.has(column.id)) &&
-    tablesBehind(node, rules).every((each) => asBefore(each, catalog) !== undefined) &&
     children.every(
-      ({ relation, node }) => leadsTo(now, relation, node.table, catalog) && isNodeOpen(node, rules, catalog),
+      ({ relation, node }) => leadsTo(now, relation, node.table, catalog) && isNodeOpen(node, catalog),
     )
   );
 }
@@ -36,27 +51,34 @@ function asBefore(began: Table, catalog: Catalog): Table | undefined {
   return now !== undefined && isStoredAlike(began, now) ? now : undefined;
 }
 
-/** The tables whose records decide which records of a node are shown, which of their members, and in which order. */
-function tablesBehind(
-  { rule, filter, masks, sort, counts }: AuthorizedNode,
-  rules: RowRules,
-): readonly Table[] {
+/** The tables of a node and below it, and those that decide which of their records it shows, how much, and in which order. */
+function tablesUnder(node: AuthorizedNode, rules: RowRules): Table[] {
+  const { table, rule, filter, masks, sort, counts, children } = node;
   const steps = [
     ...sort.flatMap((key) => (key.kind === "column" ? key.path : [key.step])),
     ...counts.map(({ step }) => step),
   ];
-  const targets = steps.map(({ target }) => target);
-  const predicates = [rule, filter, ...masks.map(({ rows }) => rows), ...targets.map(rules)];
-  return [...new Set([...targets, ...predicates.flatMap(tablesIn)])];
+  const predicates = [rule, filter, ...masks.map(({ rows }) => rows)];
+  return [
+    table,
+    ...predicates.flatMap(tablesIn),
+    ...steps.flatMap(({ target }) => ruled(target, rules)),
+    ...children.flatMap((child) => tablesUnder(child.node, rules)),
+  ];
 }
 
+/** A table, and those through which the rule for its records goes. */
+function ruled(table: Table, rules: RowRules): Table[] {
+  return [table, ...tablesIn(rules(table))];
+}
+
+/** Also where a record's own link decides: that needs a right to read the other end. */
 function tablesIn(predicate: AuthorizedPredicate): Table[] {
-  return leavesIn(predicate)
-    .filter(isOnRelated)
-    .flatMap((leaf) => {
-      const there = leaf.kind === "related" ? [leaf.where, leaf.visible] : [leaf.visible];
-      return [leaf.target, ...there.flatMap(tablesIn)];
-    });
+  return leavesIn(predicate).flatMap((leaf) => {
+    if (leaf.kind === "exists") return [leaf.target, ...tablesIn(leaf.visible)];
+    if (leaf.kind === "related") return [leaf.target, ...[leaf.where, leaf.visible].flatMap(tablesIn)];
+    return [];
+  });
 }
 
 function leadsTo(now: Table, { id }: Relation, target: Table, catalog: Catalog): boolean {

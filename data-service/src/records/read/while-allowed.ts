@@ -6,7 +6,7 @@ import type { Rights } from "../../permission/rights.js";
 import type { Action } from "../../permission/rule.js";
 import type { Principal } from "../../principal.js";
 import type { CurrentCatalog } from "../../schema/current-catalog.js";
-import { isStillOpen, type Shown } from "./still-open.js";
+import { isStillOpen, type Shown, tablesOf } from "./still-open.js";
 
 /** What an answer began with: the rights of its caller, and what it shows of which tables. */
 interface Begun {
@@ -58,5 +58,5 @@ function requireAsBegun(began: Begun, now: Rights, catalog: Catalog): void {
 
 /** May the caller still read what something began with? Pure. */
 export function isAsBegun({ rights, actions, shown }: Begun, now: Rights, catalog: Catalog): boolean {
-  return now.readsAs(rights, actions) && isStillOpen(shown, catalog);
+  return now.readsAs(rights, actions, tablesOf(shown)) && isStillOpen(shown, catalog);
 }
