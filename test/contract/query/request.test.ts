@@ -1,7 +1,7 @@
 // Contract 4, how a query arrives: parameters of the address, the body of QUERY, and what neither may hold.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { apiOf } from "../../support/api.js";
-import { type Library, startLibrary } from "./library.js";
+import { apiOf, search } from "../../support/api.js";
+import { created, type Library, startLibrary } from "./library.js";
 
 let library: Library;
 let base: string;
@@ -324,5 +324,36 @@ describe("QUERY_MAX_LIMIT", () => {
       "deep.reviews.limit: is above the maximum of 5",
     );
     expect((await send("GET", "/books?fields=reviews")).status).toBe(200);
+  });
+
+  it("is none for files of root admins, which are how a database is copied", async () => {
+    const linesOf = async (query: Record<string, unknown>): Promise<object[]> => {
+      const { status, text } = await send("GET", `/books${search({ format: "ndjson", ...query })}`);
+      expect(status).toBe(200);
+      return text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+    };
+    const { body } = await library.list("books", { limit: 1, meta: "totalCount" });
+    for (const query of [
+      {},
+      { limit: 0 },
+      { fields: "id,reviews,tags" },
+      { deep: { reviews: { limit: 6 } } },
+    ])
+      expect(await linesOf(query)).toHaveLength(body.meta.totalCount);
+  });
+
+  it("counts for files of everybody else, who name limits", async () => {
+    const rule = { role: null, action: "read" };
+    for (const table of ["books", "tags"]) await created(library.api, "svc_permission", { ...rule, table });
+    const visitor = apiOf(base);
+    const ask = (query: object) => visitor.get("/books", { format: "csv", fields: "id", ...query });
+    const all = "0 means all, which is more than the maximum of 5";
+    expect((await ask({})).body.message).toBe(`limit: ${all}`);
+    expect((await ask({ fields: "id,tags", limit: 5 })).body.message).toBe(`deep.tags.limit: ${all}`);
+    const deep = { tags: { limit: 5 } };
+    expect((await ask({ fields: "id", deep, limit: 5 })).status).toBe(200);
   });
 });

@@ -9,7 +9,7 @@ import type { Parameters } from "../../query/parameters.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../../query/syntax/format.js";
 import { parseExplain } from "../../query/syntax/paging.js";
 import { findTable } from "../find-table.js";
-import type { RecordDeps } from "../record-deps.js";
+import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { askedRows } from "./asked-rows.js";
 import { Remembered } from "./remembered.js";
@@ -67,17 +67,18 @@ export function readableTable({ rights, catalog }: Standing, name: string): Tabl
 
 /** @returns what a list of a table reads that the caller may read @throws AppError 400 */
 export function bindListIn(
-  { limits }: Pick<RecordDeps, "limits">,
+  deps: Pick<RecordDeps, "limits">,
   { rights, catalog }: Standing,
   table: Table,
   parameters: Parameters,
 ): AuthorizedQuery {
   const view = rights.view(catalog);
-  // A file for root holds all that an import by root can take: links to deleted records, too.
-  const isWhole = parseFormat(parameters.format) !== undefined && rights.isRoot;
-  const linked = isWhole && parameters.deleted !== undefined ? "all" : "living";
+  // A file for root holds all that an import by root can take, however much: links to deleted records, too.
+  const isCopy = rights.isRoot && parseFormat(parameters.format) !== undefined;
+  const { limits } = isCopy ? withoutMaxLimit(deps) : deps;
+  const linked = isCopy && parameters.deleted !== undefined ? "all" : "living";
   // That goes for those of a table that keeps no deleted records itself.
-  const isAll = isWhole && parameters.deleted === "with" && table.deletedAt === undefined;
+  const isAll = isCopy && parameters.deleted === "with" && table.deletedAt === undefined;
   const rows = askedRows(isAll ? undefined : parameters.deleted, rights, catalog, table);
   const bind = () => authorizeRead(bindQuery(parameters, table, view, limits), view, rows(view), linked);
   // Deleted records are only for those who may delete, which the view does not say.
