@@ -83,7 +83,7 @@ describe("a row rule through a relation", () => {
       kind: planKind(plan),
     };
   };
-  const joined = ["$sort", "$lookup", "$match", "$limit", "$project"];
+  const joined = ["$sort", "$set", "$lookup", "$match", "$limit", "$project"];
 
   it("is replaced by nothing, but the few keys behind it say where it has to look", async () => {
     expect(await planned(named("Ann"))).toEqual({
