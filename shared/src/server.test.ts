@@ -46,6 +46,34 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await pause(5);
 }
 
+describe("a request of very many header lines", () => {
+  const HEAD = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  const lines = (count: number): string => "X:\r\n".repeat(count);
+
+  async function answerTo(request: string): Promise<string> {
+    const seen: RequestListener = (request, response) =>
+      void request.resume().once("end", () => response.end(`If-Match: ${request.headers["if-match"]}`));
+    server = await listen(express().use(seen), WHERE);
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    sockets.push(socket);
+    socket.write(request);
+    return (await socket.toArray()).join("");
+  }
+
+  // Node leaves out what comes behind the first thousand or so, and says nothing.
+  it("is read to its last line", async () => {
+    const answer = await answerTo(`${HEAD}${lines(32_000)}If-Match: "1"\r\n\r\n`);
+    expect(answer).toMatch(/If-Match: "1"$/);
+  });
+
+  it.each([
+    ["in front of the body", `${HEAD}${lines(33_000)}\r\n`],
+    ["behind the body", `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n${lines(33_000)}\r\n`],
+  ])("is refused where names and values exceed 32 KiB, %s", async (_place, request) => {
+    expect(await answerTo(request)).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+  });
+});
+
 describe("the last request of a connection", () => {
   // Else its sender would put another one on a connection that is about to go.
   it("is told in the answer that there will be no other", async () => {

@@ -92,6 +92,8 @@ export async function listen(
     },
     onlyPaths(app),
   );
+  // Node reads a thousand lines or so and drops the rest in silence, conditions and a proxy's own lines too. Bytes bound them.
+  server.maxHeadersCount = 0;
   refuseMalformed(server);
   const inFlight = new LinkedSet<ServerResponse>();
   let isStopping = false;

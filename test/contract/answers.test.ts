@@ -465,6 +465,22 @@ describe("address and headers of a request", () => {
   });
 });
 
+describe("a header behind thousands of others", () => {
+  const FILLER = "X:\r\n".repeat(5_000);
+
+  it.each(["gateway", "dataService"] as const)("counts like any other at the %s", async (service) => {
+    const { body: made } = await admin.post("/notes", { title: "written once" });
+    const { body: signedIn } = await anyone.post("/auth/login", stack.admin);
+    const path = `${service === "gateway" ? "/api" : ""}/notes/${made.data[0].id}`;
+    const body = JSON.stringify({ title: "written over" });
+    const known = `Host: localhost\r\nAuthorization: Bearer ${signedIn.accessToken}`;
+    const typed = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
+    const head = `PATCH ${path} HTTP/1.1\r\n${known}\r\n${typed}\r\n${FILLER}If-Match: "no"\r\nConnection: close`;
+    const answer = await rawExchange(stack[service].url, `${head}\r\n\r\n${body}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 412 /);
+  });
+});
+
 describe("a parameter of ours that does not apply", () => {
   const NONE = "0123456789abcdef01234567";
 

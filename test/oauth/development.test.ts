@@ -1,6 +1,7 @@
 // The development provider: whom it serves, what it seals, and that its page is strict.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sendRaw } from "../gateway/support/raw-http.js";
 import { untilLogged } from "../support/process-facts.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { startUrl } from "./support/system.js";
@@ -100,6 +101,14 @@ describe("the development provider", () => {
     const shown = await traveller.go(page.href, { headers: { [name]: value } });
     const sent = await submit(page, {}, { [name]: value });
     expect([shown.status, sent.status, sent.location]).toEqual([403, 403, null]);
+  });
+
+  // Proxies write their own headers behind the client's, or all of them sorted by name.
+  it("serves nobody behind a tunnel that names itself behind thousands of lines of its client's", async () => {
+    const { pathname, search, host } = await toPage();
+    const filler = "S:\r\n".repeat(5_000);
+    const head = `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${filler}X-Forwarded-For: 203.0.113.7`;
+    expect(await sendRaw(stack.appUrl, `${head}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
   it("sends nobody to an address that is not our callback", async () => {
