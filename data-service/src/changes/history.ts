@@ -1,4 +1,5 @@
 // GET /{table}/{id}/history: who changed what in one record and when, as far as the caller may read it now.
+
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { bsonTypeOf, plainJson } from "../catalog/bson-json.js";
@@ -15,6 +16,7 @@ import { rowRules } from "../query/authorize-read.js";
 import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
+import { decideAs } from "../records/decide-as.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
 import { whileAllowed } from "../records/read/while-allowed.js";
@@ -49,11 +51,11 @@ export async function history(
   idText: string,
   parameters: Parameters,
 ): Promise<HistoryAnswer> {
-  const rights = await deps.rights(caller.principal);
-  const { table, id, shape, paging, meta } = await deps.catalogs.decide((catalog) => {
+  const asked = await decideAs(deps, caller.principal, ({ rights, catalog }) => {
     const found = findTable(catalog, tableName);
     rights.require(catalog, found, "read");
     return {
+      rights,
       table: found,
       id: parseId(found, idText),
       meta: parseMeta(parameters.meta),
@@ -61,6 +63,7 @@ export async function history(
       shape: recordShape(deps, rights.view(catalog), found, { filterFromText: false }),
     };
   });
+  const { rights, table, id, shape, paging, meta } = asked;
   if (table.history !== true) {
     const remedy = `set "history": true in its definition`;
     throw new AppError("NOT_FOUND", `No history of "${table.name}" is kept; ${remedy}.`);

@@ -12,6 +12,7 @@ import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import type { Parameters } from "../query/parameters.js";
 import { useCountersIn } from "../query/plan/use-counters.js";
+import { decideAs } from "../records/decide-as.js";
 import { findTable } from "../records/find-table.js";
 import { readEach, readSmall } from "../records/read/read-one.js";
 import { Remembered } from "../records/read/remembered.js";
@@ -60,20 +61,19 @@ export async function openWish(
   tableName: string,
   parameters: Parameters,
 ): Promise<OpenWish> {
-  const rights = await deps.rights(principal);
-  const wish = await deps.catalogs.decide((catalog) => {
+  return decideAs(deps, principal, ({ rights, catalog }) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
-    return known.of(view, [table.name, parameters, deps.limits], () => {
+    const wish = known.of(view, [table.name, parameters, deps.limits], () => {
       const shown = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
       const { root, rules } = shown;
       // The filter is applied to records as the journal has them, without the stored numbers of children.
       const node = withParts(useCountersIn(root, rules), { filter: root.filter });
       return { table, view, shown, node };
     });
+    return { wish, rights };
   });
-  return { wish, rights };
 }
 
 /**

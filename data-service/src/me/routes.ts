@@ -3,7 +3,6 @@ import { isClientError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { auditFacts } from "../auth/client-facts.js";
-import type { Catalog } from "../catalog/catalog.js";
 import { callerOf, sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { loggingFor } from "../http/logging-for.js";
@@ -13,6 +12,7 @@ import type { SignedIn } from "../principal.js";
 import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import { readOwn } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import type { Standing } from "../records/request.js";
 import { expectedVersions, type Versioned } from "../records/version.js";
 import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
 import { type UpdateMeDeps, updateMe } from "./update-me.js";
@@ -29,9 +29,8 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
 
   const readMe = async (request: Request, principal: SignedIn): Promise<Versioned> => {
     const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
-    const rights = await deps.rights(principal);
-    const own = (catalog: Catalog) => rights.own(catalog, principal);
-    return readOwn(deps, own, { table: users, id: principal.userId, parameters });
+    const own = ({ rights, catalog }: Standing) => rights.own(catalog, principal);
+    return readOwn(deps, own, { principal, table: users, id: principal.userId, parameters });
   };
   /** Only the id if the rest can't be read just now: the record has been changed, and a refusal would say the opposite. */
   const readChanged = ({ logger }: MeRoutesDeps, request: Request, principal: SignedIn): Promise<Versioned> =>

@@ -9,6 +9,7 @@ import { respond } from "../http/respond.js";
 import { ownTables, tablesFor } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
+import { standingNow } from "../records/decide-as.js";
 import { noTable, similarTables } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { KeptTexts } from "./kept-texts.js";
@@ -85,8 +86,7 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
 async function askedBy(deps: Pick<RecordDeps, "catalogs" | "rights">, request: Request) {
   readParameters(searchOf(request), []);
   const principal = principalOf(request);
-  const rights = await deps.rights(principal);
-  return { principal, rights, catalog: await deps.catalogs.refresh() };
+  return { principal, ...(await standingNow(deps, principal)) };
 }
 
 /** What the texts say of callers besides what their rules let them do. */

@@ -1,5 +1,5 @@
 // Who may do what: a caller and the rules that concern them -> policies for every action. Pure.
-import { AppError, unavailable } from "@portico/shared/app-error";
+import { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";
 import { canonical, same } from "../catalog/canonical.js";
@@ -52,6 +52,14 @@ export type Views = WeakMap<Catalog, ReadView>;
 
 const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
 const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
+
+/** The tables have other names by now than those that the rules use: whoever asks for the rights again gets those that fit. */
+export class NamesChanged extends AppError {
+  constructor() {
+    const headers = { "Retry-After": "1" };
+    super("SERVICE_UNAVAILABLE", { message: "Tables have just been changed; try again.", headers });
+  }
+}
 
 export class Rights {
   readonly #context: RightsContext;
@@ -195,7 +203,7 @@ export class Rights {
   }
 
   #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
-    this.#requireNamesOf(catalog);
+    this.requireNamesOf(catalog);
     const byAction = getOrMake(this.#granted, table, () => new Map<Action, readonly WriteGrant[]>());
     return getOrMake(byAction, action, () =>
       this.compiledRules(catalog, table, action).flatMap((rule) => rule.grants),
@@ -208,7 +216,7 @@ export class Rights {
    */
   compiledRules(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
-    this.#requireNamesOf(catalog);
+    this.requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
     if (users === undefined || isBeyondRules(table, action, tables)) return [];
@@ -222,9 +230,10 @@ export class Rights {
     });
   }
 
-  #requireNamesOf(catalog: Catalog): void {
+  /** @throws NamesChanged when the names of the catalog are not those that the rules use */
+  requireNamesOf(catalog: Catalog): void {
     if (this.#context.rules.length > 0 && catalog.change?.id !== this.#context.change)
-      throw unavailable("Tables have just been changed; try again.", 1);
+      throw new NamesChanged();
   }
 }
 

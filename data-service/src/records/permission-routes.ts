@@ -1,4 +1,5 @@
 // Routes about rights themselves: what I may do, and, for root admins, why somebody may do something.
+
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
@@ -9,8 +10,10 @@ import { overviewOf } from "../permission/overview.js";
 import { tablesFor } from "../permission/visible-tables.js";
 import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
+import { decideAs } from "./decide-as.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
 import type { RecordDeps } from "./record-deps.js";
+import type { Standing } from "./request.js";
 import { refuseOnceKey } from "./write/once.js";
 
 export function permissionRoutes(
@@ -24,8 +27,8 @@ export function permissionRoutes(
     .get(async (request, response) => {
       readParameters(searchOf(request), []);
       const principal = principalOf(request);
-      const rights = await deps.rights(principal);
-      respond(response, 200, overviewOf(tablesFor(principal, rights, await deps.catalogs.get())));
+      const overview = ({ rights, catalog }: Standing) => overviewOf(tablesFor(principal, rights, catalog));
+      respond(response, 200, await decideAs(deps, principal, overview));
     })
     .all(onlyMethods("GET", "HEAD"));
   router

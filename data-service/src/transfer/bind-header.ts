@@ -3,6 +3,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
 import { COUNTS } from "../query/shape.js";
 import { importProblems } from "../records/body/bind-body.js";
+import { standingNow } from "../records/decide-as.js";
 import { findTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { type ImportColumn, importColumn } from "./csv-columns.js";
@@ -23,9 +24,8 @@ export async function bindHeader(
   { principal, table: tableName }: { readonly principal: Principal; readonly table: string },
   headers: readonly string[],
 ): Promise<Header> {
-  const rights = await deps.rights(principal);
   // A table that another instance has just changed may have columns that this one does not know yet.
-  const catalog = await deps.catalogs.refresh();
+  const { rights, catalog } = await standingNow(deps, principal);
   const table = findTable(catalog, tableName);
   return readHeader(headers, { table, catalog, problemOf: importProblems(rights, catalog, table) });
 }

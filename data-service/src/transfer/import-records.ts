@@ -3,10 +3,12 @@
 // A batch is written completely or not at all, unless it brings ids and its process dies (see create-batch). The first one
 // with a problem ends the import: what came before it stays, and the answer says at which line to continue. A dry run reads on
 // to the end, or to a hundred bad lines, and writes nothing.
+
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { CallerChanged } from "../records/acting-for.js";
+import { decideAs } from "../records/decide-as.js";
 import { findTable, requireSameTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
@@ -91,8 +93,7 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
  */
 async function importTarget(deps: RecordDeps, { caller, table: name }: ImportRequest): Promise<Target> {
   const principal = await caller.now();
-  const rights = await deps.rights(principal);
-  const into = await deps.catalogs.decide((catalog) => {
+  const into = await decideAs(deps, principal, ({ rights, catalog }) => {
     const table = findTable(catalog, name);
     rights.require(catalog, table, "create");
     if (table.system)

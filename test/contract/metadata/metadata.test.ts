@@ -170,6 +170,26 @@ describe("a change of what one may not know", () => {
     expect(await seen()).toEqual(before);
   });
 
+  it("refuses nobody who asks meanwhile", async () => {
+    const { id } = (await room.root.get("/svc_table", { filter: { name: "articles" } })).body.data[0];
+    const headers = { Authorization: `Bearer ${room.writerToken}` };
+    const paths = ["/metadata", "/metadata/articles", "/openapi.json", "/types.ts"];
+    const seen = new Set<number>();
+    for (let round = 0; round < 6; round += 1) {
+      let isDone = false;
+      const change = room.root.patch(`/svc_table/${id}`, { description: `${round}` }).finally(() => {
+        isDone = true;
+      });
+      const ask = async (path: string): Promise<void> => {
+        do seen.add((await fetch(`${room.stack.appUrl}/api${path}`, { headers })).status);
+        while (!isDone);
+      };
+      await Promise.all(paths.map(ask));
+      expect((await change).status).toBe(200);
+    }
+    expect([...seen]).toEqual([200]);
+  });
+
   async function textFor(token: string, path: string): Promise<string> {
     const headers = { Authorization: `Bearer ${token}` };
     return (await fetch(`${room.stack.appUrl}/api${path}`, { headers })).text();

@@ -1,4 +1,5 @@
 // DELETE of records, with all that `onDelete` asks for.
+
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Rights } from "../../permission/rights.js";
@@ -9,6 +10,7 @@ import { requireSettled } from "../../schema/write-gate.js";
 import { PLAIN } from "../body/bind-body.js";
 import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
+import { decideAs } from "../decide-as.js";
 import { findTable, parseId } from "../find-table.js";
 import { requireKept } from "../read/asked-rows.js";
 import { recordShape } from "../read/read-one.js";
@@ -73,8 +75,7 @@ export async function checkRemove(
   { principal, table }: TableCall,
   permanent: boolean,
 ): Promise<void> {
-  const rights = await deps.rights(principal);
-  await deps.catalogs.decide((catalog) =>
+  await decideAs(deps, principal, ({ rights, catalog }) =>
     requireRight(rights, catalog, findTable(catalog, table), permanent),
   );
 }

@@ -8,6 +8,7 @@ import { bindQuery } from "../../query/bind-query.js";
 import type { Parameters } from "../../query/parameters.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../../query/syntax/format.js";
 import { parseExplain } from "../../query/syntax/paging.js";
+import { decideAs } from "../decide-as.js";
 import { findTable } from "../find-table.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing } from "../request.js";
@@ -32,29 +33,18 @@ export function parseList(given: Parameters): Asked {
 
 const known = new Remembered<AuthorizedQuery>();
 
-/** What a list reads, by the rights of its caller. @throws AppError 400, 401, 403, 404 */
+/** What a list reads, and the rights of its caller by which it does. @throws AppError 400, 401, 403, 404 */
 export async function loadListQuery(
   deps: Pick<RecordDeps, "rights" | "catalogs" | "limits">,
   principal: Principal,
   tableName: string,
   parameters: Parameters,
-): Promise<AuthorizedQuery> {
-  return bindAndAuthorize(deps, await deps.rights(principal), principal, tableName, parameters);
-}
-
-/** What a list reads, by rights that are known already. @throws AppError 400, 401, 403, 404 */
-export function bindAndAuthorize(
-  deps: Pick<RecordDeps, "catalogs" | "limits">,
-  rights: Rights,
-  principal: Principal,
-  tableName: string,
-  parameters: Parameters,
-): Promise<AuthorizedQuery> {
-  return deps.catalogs.decide((catalog) => {
+): Promise<{ readonly query: AuthorizedQuery; readonly rights: Rights }> {
+  return decideAs(deps, principal, ({ rights, catalog }) => {
     const table = readableTable({ rights, catalog }, tableName);
     // A plan reveals tables and rules that others may not know.
     if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
-    return bindListIn(deps, { rights, catalog }, table, parameters);
+    return { query: bindListIn(deps, { rights, catalog }, table, parameters), rights };
   });
 }
 

@@ -13,7 +13,7 @@ import { decidingActions } from "./asked-rows.js";
 import { Effort } from "./effort.js";
 import { explainList } from "./explain.js";
 import { runMeta } from "./list-meta.js";
-import { bindAndAuthorize, parseList } from "./list-query.js";
+import { loadListQuery, parseList } from "./list-query.js";
 import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
@@ -47,8 +47,7 @@ const MOST_HELD = 48 * 1024 * 1024;
 export async function list(deps: RecordDeps, request: TableRequest, stop = new Stop()): Promise<ListAnswer> {
   const { principal, caller, table } = request;
   const { parameters, format, explained } = parseList(request.parameters);
-  const rights = await deps.rights(principal);
-  const query = await bindAndAuthorize(deps, rights, principal, table, parameters);
+  const { query, rights } = await loadListQuery(deps, principal, table, parameters);
   const effort = new Effort(deps.store.timeoutMs, stop);
   if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
   const started = deps.clock.now().getTime();

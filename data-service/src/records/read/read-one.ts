@@ -1,13 +1,13 @@
 // One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
+
 import type { Json } from "@portico/shared/json";
 import { deserialize, serialize } from "bson";
-import type { Catalog, Table } from "../../catalog/catalog.js";
+import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
 import type { ReadLimits } from "../../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
-import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.js";
 import { bindRecordShape } from "../../query/bind-query.js";
@@ -18,9 +18,10 @@ import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { type StoredRecord, shaper } from "../../query/shape.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
+import { decideAs } from "../decide-as.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { RecordRequest } from "../request.js";
+import type { RecordRequest, Standing } from "../request.js";
 import { mayKnowVersion, type Versioned, versionOf } from "../version.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import { Effort } from "./effort.js";
@@ -41,17 +42,13 @@ const known = new Remembered<RecordShape>();
 
 /** Answers `GET /{table}/{id}`. @throws AppError 404 */
 export async function readOne(deps: RecordDeps, request: RecordRequest): Promise<Versioned> {
-  const rights = await deps.rights(request.principal);
   const { deleted } = request.parameters;
-  const allow = (catalog: Catalog, table: Table): Allowed => {
+  const allow = ({ rights, catalog }: Standing, table: Table): Allowed => {
     rights.require(catalog, table, "read");
     return { view: rights.view(catalog), rows: askedRows(deleted, rights, catalog, table) };
   };
-  return readAllowed(deps, allow, request, rights);
+  return readAllowed(deps, allow, request);
 }
-
-/** What is to be read, whoever asks. */
-type Wanted = Omit<RecordRequest, "principal">;
 
 /** By which rights. */
 interface Allowed {
@@ -63,11 +60,11 @@ interface Allowed {
 /** Reads the caller's own record. @param policies the rights to read it by, with which it shows its `updatedAt` */
 export async function readOwn(
   deps: RecordDeps,
-  policies: (catalog: Catalog) => ReadPolicies,
-  wanted: Wanted,
+  policies: (standing: Standing) => ReadPolicies,
+  wanted: RecordRequest,
 ): Promise<Versioned> {
-  const allowed = (catalog: Catalog): Allowed => ({
-    view: new ReadView(catalog, policies(catalog)),
+  const allowed = (standing: Standing): Allowed => ({
+    view: new ReadView(standing.catalog, policies(standing)),
     isOwn: true,
   });
   return readAllowed(deps, allowed, wanted);
@@ -75,13 +72,12 @@ export async function readOwn(
 
 async function readAllowed(
   deps: RecordDeps,
-  allow: (catalog: Catalog, table: Table) => Allowed,
-  { table: tableName, id: givenId, parameters }: Wanted,
-  rights?: Rights,
+  allow: (standing: Standing, table: Table) => Allowed,
+  { principal, table: tableName, id: givenId, parameters }: RecordRequest,
 ): Promise<Versioned> {
-  const { shape, id, table } = await deps.catalogs.decide((catalog) => {
-    const found = findTable(catalog, tableName, rights);
-    const { view, rows, isOwn = false } = allow(catalog, found);
+  const { shape, id, table } = await decideAs(deps, principal, (standing) => {
+    const found = findTable(standing.catalog, tableName, standing.rights);
+    const { view, rows, isOwn = false } = allow(standing, found);
     const shape = { ...recordShape(deps, view, found, parameters, rows?.(view)), isOwn };
     return { table: found, id: parseId(found, givenId), shape };
   });

@@ -182,7 +182,7 @@ async function forEach(
   { atOnce, mostMatched }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
-  const query = await loadListQuery(deps, principal, table, { ...parameters, fields: "id" });
+  const { query } = await loadListQuery(deps, principal, table, { ...parameters, fields: "id" });
   requireSaying(query, words);
   // Each record is changed by its id, so that those which none can name are left alone.
   const matching = { ...parameters, fields: "id", named: true } as const;

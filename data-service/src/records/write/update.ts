@@ -1,4 +1,5 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
+
 import type { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
@@ -22,6 +23,7 @@ import { judgeForeign } from "../body/judge-foreign.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp } from "../body/write-plan.js";
+import { decideAs } from "../decide-as.js";
 import { heldBy } from "../delete/leaving.js";
 import { findTable, idFrom, parseId } from "../find-table.js";
 import { shownFields } from "../read/read-one.js";
@@ -189,8 +191,7 @@ export async function checkUpdate(
   body: Json,
   first: () => void,
 ): Promise<void> {
-  const rights = await deps.rights(principal);
-  await deps.catalogs.decide((catalog) => {
+  await decideAs(deps, principal, ({ rights, catalog }) => {
     const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
