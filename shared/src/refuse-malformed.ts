@@ -38,6 +38,9 @@ const HEADERS = {
 /** How long a connection that Node no longer manages, or whose bytes it can't parse, may stay open once it is answered. */
 const ANSWERED_OPEN_MS = 2_000;
 
+/** What is said of a head that is larger than the server takes. */
+export const TOO_LARGE_HEAD = "The request's address and headers are too large together.";
+
 /** Gives the server's own refusals the error body of contract section 2. */
 export function refuseMalformed(server: Server): void {
   server.on("connect", (_request, socket) => {
@@ -100,8 +103,7 @@ function answerUnderway(socket: Duplex): ServerResponse | undefined {
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {
-  if (error.code === "HPE_HEADER_OVERFLOW")
-    return "The request's address and headers are too large together.";
+  if (error.code === "HPE_HEADER_OVERFLOW") return TOO_LARGE_HEAD;
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "The request took too long to arrive.";
   // Browsers write some names of methods in capitals by themselves, and PATCH is none of these.
   if (error.code === "HPE_INVALID_METHOD")

@@ -21,7 +21,7 @@ import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** For address and headers of a request, in bytes: room for two filters of full length, percent-encoded, and cookies. */
-const MOST_HEAD_BYTES = 32 * 1024;
+export const MOST_HEAD_BYTES = 32 * 1024;
 /** Added to what a client may send, because the gateway also says who is asking and from where. */
 export const MOST_FORWARDED_HEAD_BYTES = MOST_HEAD_BYTES + 2 * 1024;
 /** A request whose body has not arrived by then is cut, unless its handler keeps the time itself. */

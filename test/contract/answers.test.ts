@@ -454,6 +454,11 @@ describe("address and headers of a request", () => {
     }
   });
 
+  it("may take them with what a path holds without encoding", async () => {
+    for (const api of [admin, inside])
+      expect((await api.get(`/notes/${":@".repeat(14 * KIB)}`)).status).toBe(404);
+  });
+
   it("are refused beyond it with 400", async () => {
     for (const api of [admin, inside]) {
       const { status, body } = await ask(api, 20 * KIB, 16 * KIB);

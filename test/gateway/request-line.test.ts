@@ -81,6 +81,28 @@ describe("request targets that lead astray", () => {
   });
 });
 
+describe("the path of a call", () => {
+  it.each([
+    ["/api/p/a:b@c!$&'()*+,=-._~", "/p/a:b@c!$&'()*+,=-._~"],
+    ["/api/p/%3a%2B%41/", "/p/:+A"],
+    ['/api/p/"|', "/p/%22%7C"],
+    ["/api/p/%c3%a9%25%3f%23", "/p/%C3%A9%25%3F%23"],
+  ])("%s goes to the data service as %s: encoded only where it must be", async (target, path) => {
+    const answer = await sendRaw(rig.url, request(`GET ${target} HTTP/1.1`, "Connection: close"));
+    expect(statuses(answer)).toEqual([200]);
+    expect(rig.upstream.heads).toEqual([`GET ${path}`]);
+  });
+
+  it("is refused where it is too long when that is encoded", async () => {
+    const line = `GET /api/p/${"|".repeat(12_000)} HTTP/1.1`;
+    const answer = await sendRaw(rig.url, request(line, "Connection: close", "X-Correlation-ID: mine-1"));
+    expect(statuses(answer)).toEqual([400]);
+    expectOurs(answer);
+    expect(answer).toContain('"method":"GET","correlationId":"mine-1"');
+    expect(rig.upstream.heads).toEqual([]);
+  });
+});
+
 describe("request lines and framing", () => {
   it.each([
     ["two Host headers", request("GET /api/me HTTP/1.1", "Host: evil.com")],

@@ -1,6 +1,8 @@
 // The first handler of every request: refuses what request-line refuses, gives API paths their one spelling.
 import { AppError } from "@portico/shared/app-error";
 import { otherOverride } from "@portico/shared/method-override";
+import { TOO_LARGE_HEAD } from "@portico/shared/refuse-malformed";
+import { MOST_HEAD_BYTES } from "@portico/shared/server";
 import type { Request, RequestHandler } from "express";
 import { headerLines } from "./header-lines.js";
 import { judgeRequestLine, type RequestLine, type RequestLineVerdict } from "./request-line.js";
@@ -23,9 +25,11 @@ export function checkRequestLine(
       response.vary("Accept");
       return next();
     }
-    const refusal = verdict.kind === "refused" ? refusalBy(verdict) : otherOverride(request);
-    if (verdict.kind === "fine" && refusal === undefined) {
-      request.url = spelledOut(verdict, request.url);
+    const url = verdict.kind === "refused" ? request.url : spelledOut(verdict, request.url);
+    const refusal =
+      verdict.kind === "refused" ? refusalBy(verdict) : (otherOverride(request) ?? tooLong(request, url));
+    if (refusal === undefined) {
+      request.url = url;
       return next();
     }
     const isForPages = verdict.kind === "fine" || verdict.about === "target";
@@ -45,9 +49,26 @@ function refusalBy({
   return new AppError(code, { message, headers });
 }
 
+/** Where its one spelling is longer than what the client wrote, the data service's limit may be exceeded although ours is not. */
+function tooLong({ url, rawHeaders }: Request, spelled: string): AppError | undefined {
+  if (spelled.length <= url.length) return undefined;
+  const bytes = rawHeaders.reduce((sum, each) => sum + each.length, spelled.length);
+  return bytes > MOST_HEAD_BYTES ? new AppError("BAD_REQUEST", TOO_LARGE_HEAD) : undefined;
+}
+
+/**
+ * What a path may hold as it is (RFC 3986, section 3.3), and `encodeURIComponent` encodes; but for a semicolon, behind which
+ * some proxies read something of their own.
+ */
+const PATH_CHARACTERS = /%(?:24|26|2B|2C|3A|3D|40)/g;
+
+function spelledSegment(segment: string): string {
+  return encodeURIComponent(segment).replace(PATH_CHARACTERS, decodeURIComponent);
+}
+
 function spelledOut({ segments, query }: Extract<RequestLineVerdict, { kind: "fine" }>, url: string): string {
   const called = isAsset(segments) ? ["api", ...segments] : segments;
-  return called[0] === "api" ? `/${called.map(encodeURIComponent).join("/")}${query}` : url;
+  return called[0] === "api" ? `/${called.map(spelledSegment).join("/")}${query}` : url;
 }
 
 /**
