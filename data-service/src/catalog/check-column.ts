@@ -1,17 +1,15 @@
 // A client's column -> a complete one; problems go to the reader.
 import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
-import { RE2JS } from "re2js";
 import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
+import type { PatternCheck } from "./check-pattern.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./column-types.js";
 import type { ColumnDefinition, RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
-import { suggestion } from "./names.js";
 import { brokenRules } from "./rules.js";
 
 const MAX_ENUM_VALUES = 1000;
-const MAX_PATTERN_LENGTH = 500;
 
 const COLUMN_KEYS = [
   ...["name", "type", "required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable"],
@@ -22,6 +20,7 @@ const COLUMN_KEYS = [
 export function checkColumn(
   reader: DefinitionReader | undefined,
   context: DefinitionContext,
+  patterns: PatternCheck,
 ): ColumnDefinition {
   if (reader === undefined) return unreadableColumn("");
   reader.knows(memberKeys(COLUMN_KEYS, context));
@@ -29,7 +28,7 @@ export function checkColumn(
   const type = reader.choice<ColumnType>("type", COLUMN_TYPE_NAMES);
   if (type === undefined) return unreadableColumn(name);
   const options = checkOptions(reader, type);
-  const rules = checkRules(reader, type);
+  const rules = checkRules(reader, type, patterns);
   const column = {
     id: memberId(reader, "columns", context),
     name,
@@ -92,7 +91,8 @@ function checkOptions(reader: DefinitionReader, type: ColumnType): { values: rea
   }
   const values = isObject(given) ? given.values : given;
   for (const key of isObject(given) ? Object.keys(given) : [])
-    if (key !== "values") reader.problem(`options.${key}`, `is not known here${suggestion(key, ["values"])}`);
+    if (key !== "values")
+      reader.problem(`options.${key}`, `is not known here${reader.suggestion(key, ["values"])}`);
   const words = isArray(values) ? values.filter((each) => typeof each === "string" && each !== "") : [];
   const distinct = [...new Set(words.map(String))];
   if (
@@ -116,7 +116,11 @@ function rulesOf(type: ColumnType): string[] {
   return COLUMN_TYPES[type].compare === undefined ? [] : ["min", "max"];
 }
 
-function checkRules(reader: DefinitionReader, type: ColumnType): RulesDefinition | undefined {
+function checkRules(
+  reader: DefinitionReader,
+  type: ColumnType,
+  patterns: PatternCheck,
+): RulesDefinition | undefined {
   const given = reader.raw("rules");
   if (given === undefined) return undefined;
   if (!isObject(given)) {
@@ -127,7 +131,7 @@ function checkRules(reader: DefinitionReader, type: ColumnType): RulesDefinition
   const rules: Record<string, Json> = {};
   for (const [name, value] of Object.entries(given)) {
     const problem = allowed.includes(name)
-      ? ruleValueProblem(name, value, type)
+      ? ruleValueProblem(name, value, type, patterns)
       : `is no rule of ${type} columns${allowed.length > 0 ? `; they have ${allowed.join(", ")}` : ""}`;
     if (problem === undefined) rules[name] = value;
     else reader.problem(`rules.${name}`, problem);
@@ -146,13 +150,18 @@ function checkRanges(reader: DefinitionReader, type: ColumnType, rules: RulesDef
   if (minItems > maxItems) reader.problem("rules.minItems", "is above maxItems");
 }
 
-function ruleValueProblem(name: string, value: Json, type: ColumnType): string | undefined {
+function ruleValueProblem(
+  name: string,
+  value: Json,
+  type: ColumnType,
+  patterns: PatternCheck,
+): string | undefined {
   if (name === "min" || name === "max") {
     return COLUMN_TYPES[type].parse(value, []) === undefined
       ? `must be ${COLUMN_TYPES[type].expects}`
       : undefined;
   }
-  if (name === "pattern") return patternProblem(value);
+  if (name === "pattern") return patterns.problem(value);
   if (name === "format") {
     return value === "email" || value === "url" || value === "uuid"
       ? undefined
@@ -160,19 +169,6 @@ function ruleValueProblem(name: string, value: Json, type: ColumnType): string |
   }
   const count = typeof value === "number" && Number.isInteger(value) && value >= 0;
   return count ? undefined : "must be a whole number from 0";
-}
-
-function patternProblem(value: Json): string | undefined {
-  if (typeof value !== "string" || value.length > MAX_PATTERN_LENGTH) {
-    return `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters`;
-  }
-  try {
-    RE2JS.compile(value);
-    return undefined;
-  } catch (error) {
-    // RE2 has no look-around and no back-references, which is why it is linear.
-    return `is not a regular expression in RE2 syntax (${error instanceof Error ? error.message : "unreadable"})`;
-  }
 }
 
 function checkDefault(reader: DefinitionReader, column: ColumnDefinition): Json | undefined {

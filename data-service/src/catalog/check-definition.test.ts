@@ -356,6 +356,60 @@ describe("a definition that makes no sense is refused with the place and the rea
     );
   });
 
+  it("with patterns that become too large, each or together", () => {
+    const pattern = (at: number, text: string): JsonObject => ({
+      name: `c${at}`,
+      type: "string",
+      rules: { pattern: text },
+    });
+    const path = (at: number) => `columns[${at}].rules.pattern`;
+    const tooMuch = "is too much: new patterns may have 10000 characters and 100000 steps together";
+    const many = (text: string) => Array.from({ length: 60 }, (_, at) => pattern(at, `${text}${at}`));
+    const large = "(abcde){1000}".repeat(30);
+    expect(problems({ name: "t", columns: [pattern(0, large), pattern(1, "a")] })).toEqual([
+      `${path(0)}: has 210002 steps, where x{100} has 100; the most is 5000`,
+      `${path(1)}: ${tooMuch}`,
+    ]);
+    expect(problems({ name: "t", columns: many("x{1000}y{1000}") })[0]).toBe(`${path(50)}: ${tooMuch}`);
+    expect(problems({ name: "t", columns: many("a".repeat(300)) })[0]).toBe(`${path(33)}: ${tooMuch}`);
+    const alike = Array.from({ length: 300 }, (_, at) => pattern(at, "^.{1,1000}.{1,1000}$"));
+    expect(check({ name: "t", columns: alike }).ok).toBe(true);
+  });
+
+  it("but not with patterns that the table has already, however large", () => {
+    const rules = { pattern: "x{1000}".repeat(6) };
+    const existing = { ...bareTable("t"), columns: [{ ...bareColumn("c"), rules }] };
+    const again = (name: string) =>
+      checkDefinition(
+        { name: "t", columns: [{ name, type: "string", rules }] },
+        { catalog, systemPrefix: "svc_", newId: () => "m1", existing },
+      ).ok;
+    expect(again("other")).toBe(true);
+  });
+
+  it("with the first hundred of very many problems, soon", () => {
+    const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`requird${at}`, 1]));
+    const began = performance.now();
+    const found = problems(column(unknown));
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(found).toHaveLength(101);
+    expect(found.at(-1)).toBe("definition: has 49900 more problems");
+  });
+
+  it.each<[string, JsonObject, string]>([
+    [
+      "columns",
+      { columns: Array(20_000).fill({ name: "a", type: "string" }) },
+      "a table has at most 300 columns and relations",
+    ],
+    ["uniques", { uniques: Array(40_000).fill(["a", "b"]) }, "a table has at most 56"],
+    ["indexes", { indexes: Array(57).fill(["x"]) }, "a table has at most 56"],
+  ])("with no more than its length where %s are too many", (key, body, problem) => {
+    const began = performance.now();
+    expect(problems({ name: "t", ...body })).toEqual([`${key}: ${problem}`]);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
   it("with every problem it has, not only the first", () => {
     const body = {
       name: "Bad Name",

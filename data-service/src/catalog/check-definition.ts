@@ -1,14 +1,16 @@
 // A client's table definition -> a complete one, or every problem that it has (422).
-import type { JsonObject } from "@portico/shared/json";
+import { isArray, type JsonObject } from "@portico/shared/json";
 import { ID_TYPES, type IdType } from "./catalog.js";
 import { checkColumn } from "./check-column.js";
 import { checkKeys } from "./check-keys.js";
 import { checkIds, checkMemberNames, OWN_ID } from "./check-member.js";
+import { PatternCheck } from "./check-pattern.js";
 import { checkRelation } from "./check-relation.js";
 import { checkStorage, storageOf } from "./check-storage.js";
 import { SHARD_KEYS, type ShardKey, type TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import { DefinitionReader } from "./definition-reader.js";
+import { MAX_INDEXES } from "./indexes.js";
 import { tableNameProblem } from "./names.js";
 
 export type CheckedDefinition =
@@ -19,8 +21,13 @@ export type CheckedDefinition =
 export function checkDefinition(body: JsonObject, context: DefinitionContext): CheckedDefinition {
   const reader = new DefinitionReader(body);
   reader.knows(context.ownIds ? ["id", "storage", ...TABLE_KEYS] : TABLE_KEYS);
+  // Each member and key is checked against all the others: of too many none is looked at.
+  if (isTooMuch(reader)) return { ok: false, problems: reader.problems };
+  const patterns = new PatternCheck(context.existing);
   const name = checkTableName(reader, context);
-  const columns = reader.list("columns").map((_each, at) => checkColumn(reader.at("columns", at), context));
+  const columns = reader
+    .list("columns")
+    .map((_each, at) => checkColumn(reader.at("columns", at), context, patterns));
   const relations = reader
     .list("relations")
     .map((_each, at) => checkRelation(reader.at("relations", at), name, context));
@@ -55,6 +62,20 @@ export const TABLE_KEYS: readonly string[] = [
   ...["name", "description", "singleton", "changes", "history", "softDelete", "shardKey", "idType"],
   ...["columns", "relations", "uniques", "indexes"],
 ];
+
+const MAX_MEMBERS = 300;
+
+function isTooMuch(reader: DefinitionReader): boolean {
+  const lengthOf = (key: string): number => {
+    const list = reader.raw(key);
+    return isArray(list) ? list.length : 0;
+  };
+  const long = ["uniques", "indexes"].filter((key) => lengthOf(key) > MAX_INDEXES);
+  for (const key of long) reader.problem(key, `a table has at most ${MAX_INDEXES}`);
+  const hasMany = lengthOf("columns") + lengthOf("relations") > MAX_MEMBERS;
+  if (hasMany) reader.problem("columns", `a table has at most ${MAX_MEMBERS} columns and relations`);
+  return hasMany || long.length > 0;
+}
 
 /** Deleted records can be kept only in tables whose readers are all known and whose links nobody counts. */
 function checkSoftDelete(

@@ -3,7 +3,7 @@ import { isArray, type Json } from "@portico/shared/json";
 import type { Members } from "./check-member.js";
 import type { ColumnDefinition } from "./definition.js";
 import type { DefinitionReader } from "./definition-reader.js";
-import { GENERATED_NAMES, suggestion } from "./names.js";
+import { GENERATED_NAMES } from "./names.js";
 
 /** How many names an index or a unique may have. */
 export const MAX_KEY_NAMES = 16;
@@ -18,8 +18,10 @@ export function checkKeys(reader: DefinitionReader, key: Key, members: Members):
   const usable = [...known].flatMap(([name, why]) => (why === undefined ? name : []));
   return reader.list(key).flatMap((entry, at) => {
     const names = namesIn(entry);
-    if (names.length === 0 || names.length > MAX_KEY_NAMES)
+    if (names.length === 0 || names.length > MAX_KEY_NAMES) {
       reader.problem(`${key}[${at}]`, `must be a list of 1 to ${MAX_KEY_NAMES} names`);
+      return [names];
+    }
     const bares = names.map((name) => bareName(name, key));
     if (bares.length === 1 && bares[0] === "id")
       reader.problem(`${key}[${at}]`, '"id" alone is unique and indexed in every table');
@@ -29,7 +31,10 @@ export function checkKeys(reader: DefinitionReader, key: Key, members: Members):
     for (const bare of bares) {
       const why = known.has(bare) ? known.get(bare) : "it is none of the table's own columns and relations";
       if (why === undefined) continue;
-      reader.problem(`${key}[${at}]`, `"${bare}" can't be used here: ${why}${suggestion(bare, usable)}`);
+      reader.problem(
+        `${key}[${at}]`,
+        `"${bare}" can't be used here: ${why}${reader.suggestion(bare, usable)}`,
+      );
     }
     return [names];
   });

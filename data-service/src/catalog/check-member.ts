@@ -6,8 +6,6 @@ import type { DefinitionReader } from "./definition-reader.js";
 import { memberNameProblem } from "./names.js";
 import { DELETED_AT } from "./soft-delete.js";
 
-const MAX_MEMBERS = 300;
-
 export const OWN_ID = /^[0-9a-f]{24}$/;
 
 export type Members = Pick<TableDefinition, "columns" | "relations">;
@@ -74,9 +72,6 @@ export function checkMemberNames(
   ownName: string,
   { catalog, existing }: DefinitionContext,
 ): void {
-  if (columns.length + relations.length > MAX_MEMBERS) {
-    reader.problem("columns", `a table has at most ${MAX_MEMBERS} columns and relations`);
-  }
   const taken = new Set<string>();
   const claim = (path: string, table: string, name: string): void => {
     if (table === "" || name === "") return;

@@ -4,7 +4,7 @@ import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
-import { memberNameProblem, suggestion } from "./names.js";
+import { memberNameProblem } from "./names.js";
 import { systemTableNames } from "./system-tables.js";
 
 const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
@@ -94,7 +94,7 @@ function checkTarget(
   else if (table !== ownName && !catalog.tables.has(table)) {
     reader.problem(
       "table",
-      `there is no table "${table}"${suggestion(table, [...catalog.tables.keys(), ownName])}`,
+      `there is no table "${table}"${reader.suggestion(table, [...catalog.tables.keys(), ownName])}`,
     );
   }
   return table;

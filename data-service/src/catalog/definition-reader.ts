@@ -2,24 +2,36 @@
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { suggestion } from "./names.js";
 
+/** How many problems of a definition are told: a megabyte may hold a hundred thousand. */
+const MOST_PROBLEMS = 100;
+/** Names of ours, and what is said of them, are shorter. */
+const LONGEST_PROBLEM = 1_000;
+
+/** The problems of a definition, shared by the readers of its parts. */
+interface Found {
+  readonly told: string[];
+  untold: number;
+}
+
 /** Reads one object of a definition, collecting problems under its path. */
 export class DefinitionReader {
   readonly #object: JsonObject;
   readonly #path: string;
-  readonly #problems: string[];
+  readonly #found: Found;
 
   /**
    * @param path of the object in the definition, up to and including what precedes a key; empty for the definition itself
    */
-  constructor(object: JsonObject, path = "", problems: string[] = []) {
+  constructor(object: JsonObject, path = "", found: Found = { told: [], untold: 0 }) {
     this.#object = object;
     this.#path = path;
-    this.#problems = problems;
+    this.#found = found;
   }
 
-  /** Everything that is wrong, here and in the objects inside. */
+  /** Everything that is wrong, here and in the objects inside; of very much, the first of it, and how much more there is. */
   get problems(): readonly string[] {
-    return this.#problems;
+    const { told, untold } = this.#found;
+    return untold === 0 ? told : [...told, `definition: has ${untold} more problems`];
   }
 
   /** Reads the object under a key. @returns undefined, after noting a problem, if it is not an object */
@@ -34,18 +46,25 @@ export class DefinitionReader {
   }
 
   #inside(key: string, value: Json | undefined): DefinitionReader | undefined {
-    if (isObject(value)) return new DefinitionReader(value, `${this.#path}${key}.`, this.#problems);
+    if (isObject(value)) return new DefinitionReader(value, `${this.#path}${key}.`, this.#found);
     this.problem(key, `must be an object, not ${kindOf(value ?? null)}`);
     return undefined;
   }
 
   problem(key: string, text: string): void {
-    this.#problems.push(`${this.#path}${key}: ${text}`);
+    const { told } = this.#found;
+    if (told.length < MOST_PROBLEMS) told.push(`${this.#path}${key}: ${text}`.slice(0, LONGEST_PROBLEM));
+    else this.#found.untold += 1;
+  }
+
+  /** What may have been meant, worded to end a problem. It takes long to find, so that it is left out where nothing is told. */
+  suggestion(unknown: string, known: Iterable<string>): string {
+    return this.#found.told.length < MOST_PROBLEMS ? suggestion(unknown, known) : "";
   }
 
   knows(keys: readonly string[]): void {
     for (const key of Object.keys(this.#object)) {
-      if (!keys.includes(key)) this.problem(key, `is not known here${suggestion(key, keys)}`);
+      if (!keys.includes(key)) this.problem(key, `is not known here${this.suggestion(key, keys)}`);
     }
   }
 

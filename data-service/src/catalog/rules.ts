@@ -20,14 +20,22 @@ const MOST_LOOKED_AT = 1_000;
 
 const patterns = new Map<string, RE2JS>();
 
-/** RE2 runs in linear time, so an owner's pattern can't stall the service. Each pattern is compiled once. */
+/**
+ * Each pattern is compiled once.
+ * @param mostSteps of a pattern that is kept
+ * @throws Error when it is none
+ */
+export function compilePattern(pattern: string, mostSteps = Number.POSITIVE_INFINITY): RE2JS {
+  const known = patterns.get(pattern);
+  if (known !== undefined) return known;
+  const compiled = RE2JS.compile(pattern);
+  if (compiled.programSize() <= mostSteps) patterns.set(pattern, compiled);
+  return compiled;
+}
+
+/** RE2 runs in linear time, so an owner's pattern can't stall the service. */
 function matches(pattern: string, text: string): boolean {
-  let compiled = patterns.get(pattern);
-  if (compiled === undefined) {
-    compiled = RE2JS.compile(pattern);
-    patterns.set(pattern, compiled);
-  }
-  return compiled.matcher(text).find();
+  return compilePattern(pattern).matcher(text).find();
 }
 
 const NONE: readonly string[] = [];
