@@ -1,4 +1,6 @@
 // Definitions of tables: what they leave out, and every problem of one that makes no sense (contract 6).
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { catalog } from "../query/library-fixture.js";
@@ -387,6 +389,27 @@ describe("a definition that makes no sense is refused with the place and the rea
     expect(again("other")).toBe(true);
   });
 
+  it("and lets go of what became of its patterns", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    const settled = async (): Promise<number> => {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      collect();
+      return process.memoryUsage().heapUsed / 1024 / 1024;
+    };
+    const before = await settled();
+    for (let each = 0; each < 10; each += 1) {
+      const columns = Array.from({ length: 20 }, (_, at) => ({
+        name: `c${at}`,
+        type: "string",
+        default: "x",
+        rules: { pattern: `(abc){990}r${each}x${at}|x` },
+      }));
+      expect(problems({ name: "t", nonsense: 1, columns })).toHaveLength(1);
+    }
+    expect((await settled()) - before).toBeLessThan(30);
+  });
+
   it("with the first hundred of very many problems, soon", () => {
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`requird${at}`, 1]));
     const began = performance.now();
@@ -408,6 +431,18 @@ describe("a definition that makes no sense is refused with the place and the rea
     const began = performance.now();
     expect(problems({ name: "t", ...body })).toEqual([`${key}: ${problem}`]);
     expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  it("but not with repeated entries that the table has already, however many", () => {
+    const many = Array.from({ length: 57 }, () => ["c"]);
+    const existing = { ...bareTable("t"), columns: [bareColumn("c")], uniques: many, indexes: many };
+    const again = (entries: string[][]) =>
+      checkDefinition(
+        { name: "t", columns: [{ name: "c", type: "string" }], uniques: many, indexes: entries },
+        { catalog, systemPrefix: "svc_", newId: () => "m1", existing },
+      );
+    expect(again(many).ok).toBe(true);
+    expect(again([...many, ["c"]])).toEqual({ ok: false, problems: ["indexes: a table has at most 56"] });
   });
 
   it("with every problem it has, not only the first", () => {

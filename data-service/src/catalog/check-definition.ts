@@ -22,7 +22,7 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   const reader = new DefinitionReader(body);
   reader.knows(context.ownIds ? ["id", "storage", ...TABLE_KEYS] : TABLE_KEYS);
   // Each member and key is checked against all the others: of too many none is looked at.
-  if (isTooMuch(reader)) return { ok: false, problems: reader.problems };
+  if (isTooMuch(reader, context)) return { ok: false, problems: reader.problems };
   const patterns = new PatternCheck(context.existing);
   const name = checkTableName(reader, context);
   const columns = reader
@@ -65,12 +65,15 @@ export const TABLE_KEYS: readonly string[] = [
 
 const MAX_MEMBERS = 300;
 
-function isTooMuch(reader: DefinitionReader): boolean {
+function isTooMuch(reader: DefinitionReader, { existing }: DefinitionContext): boolean {
   const lengthOf = (key: string): number => {
     const list = reader.raw(key);
     return isArray(list) ? list.length : 0;
   };
-  const long = ["uniques", "indexes"].filter((key) => lengthOf(key) > MAX_INDEXES);
+  // Entries may repeat each other, so that a table may have more of them than indexes since before they had a limit.
+  const isLong = (key: "uniques" | "indexes"): boolean =>
+    lengthOf(key) > Math.max(MAX_INDEXES, existing?.[key].length ?? 0);
+  const long = (["uniques", "indexes"] as const).filter(isLong);
   for (const key of long) reader.problem(key, `a table has at most ${MAX_INDEXES}`);
   const hasMany = lengthOf("columns") + lengthOf("relations") > MAX_MEMBERS;
   if (hasMany) reader.problem("columns", `a table has at most ${MAX_MEMBERS} columns and relations`);

@@ -1,5 +1,6 @@
 // Column rules: what a stored value must satisfy beyond its type, one row a rule.
 import { RE2JS } from "re2js";
+import { getOrMake } from "../get-or-make.js";
 import type { Rules } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 import { isEmailAddress } from "./email-address.js";
@@ -18,24 +19,31 @@ const FORMATS = {
 /** How much of a text is checked even if it is too long, so that everything wrong with it is reported. */
 const MOST_LOOKED_AT = 1_000;
 
-const patterns = new Map<string, RE2JS>();
+/** Compiled patterns, each as long as the rules of a column hold it: those of refused definitions and of tables gone are let go. */
+const patterns = new Map<string, WeakRef<RE2JS>>();
+const letGo = new FinalizationRegistry<string>((pattern) => {
+  if (patterns.get(pattern)?.deref() === undefined) patterns.delete(pattern);
+});
+const held = new WeakMap<Rules, RE2JS>();
 
 /**
- * Each pattern is compiled once.
- * @param mostSteps of a pattern that is kept
+ * Each pattern is compiled once for all that hold it at the same time.
  * @throws Error when it is none
  */
-export function compilePattern(pattern: string, mostSteps = Number.POSITIVE_INFINITY): RE2JS {
-  const known = patterns.get(pattern);
+export function compilePattern(pattern: string): RE2JS {
+  const known = patterns.get(pattern)?.deref();
   if (known !== undefined) return known;
   const compiled = RE2JS.compile(pattern);
-  if (compiled.programSize() <= mostSteps) patterns.set(pattern, compiled);
+  patterns.set(pattern, new WeakRef(compiled));
+  letGo.register(compiled, pattern);
   return compiled;
 }
 
 /** RE2 runs in linear time, so an owner's pattern can't stall the service. */
-function matches(pattern: string, text: string): boolean {
-  return compilePattern(pattern).matcher(text).find();
+function matches(rules: Rules, pattern: string, text: string): boolean {
+  return getOrMake(held, rules, () => compilePattern(pattern))
+    .matcher(text)
+    .find();
 }
 
 const NONE: readonly string[] = [];
@@ -64,7 +72,7 @@ function* brokenByText(rules: Rules, text: string): Iterable<string> {
   if (length > maxLength) yield `must have at most ${maxLength} characters`;
   // Even in linear time a pattern takes seconds for a megabyte: a text that is refused anyway is not checked further.
   if (length > Math.max(maxLength, MOST_LOOKED_AT)) return;
-  if (pattern !== undefined && !matches(pattern, text)) yield `must match the pattern ${pattern}`;
+  if (pattern !== undefined && !matches(rules, pattern, text)) yield `must match the pattern ${pattern}`;
   if (format !== undefined && !FORMATS[format](text)) yield `must be a valid ${format}`;
 }
 
