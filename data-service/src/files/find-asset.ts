@@ -2,11 +2,12 @@
 import type { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import { isObject } from "@portico/shared/json";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
 import type { Principal } from "../principal.js";
 import type { StoredRecord } from "../query/shape.js";
+import { decideAs } from "../records/decide-as.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
 import { readShaped, recordShape } from "../records/read/read-one.js";
 import type { FileDeps } from "./deps.js";
@@ -28,14 +29,13 @@ export interface Asset {
  * @throws AppError 404; for anonymous callers 401, whether there is such a file or not, but for what can't be an id
  */
 export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {
-  const catalog = await deps.catalogs.get();
-  const table = findTable(catalog, deps.fileTables.files);
+  const table = findTable(await deps.catalogs.get(), deps.fileTables.files);
   const id = parseId(table, idText);
   const [record] = await deps.store.byIds(table, [id], {});
   if (record === undefined) throw notThere(table, principal);
   const asset = toAsset(record, idText);
   if (isForAnyRights(principal, record)) return asset;
-  const shown = await shownOf(deps, principal, catalog, table, id);
+  const shown = await shownOf(deps, principal, id);
   const [now] = await deps.store.byIds(table, [id], { [CONTENT_KEY]: 1 });
   // The rules were asked about the record as it is now: its former content is not for them to give.
   if (now !== undefined && now[CONTENT_KEY] !== record[CONTENT_KEY])
@@ -55,15 +55,16 @@ function isForAnyRights(principal: Principal, record: StoredRecord): boolean {
 async function shownOf(
   deps: FileDeps,
   principal: Principal,
-  catalog: Catalog,
-  table: Table,
   id: Stored,
 ): Promise<"name" | "no name" | "nothing"> {
-  const rights = await deps.rights(principal);
-  const view = rights.view(catalog);
-  if (!view.mayRead(table)) return "nothing";
-  const fields = (view.column(table, "filename", "show") ?? table.idColumn).name;
-  const shape = recordShape(deps, view, table, { fields, filterFromText: false });
+  const shape = await decideAs(deps, principal, ({ rights, catalog }) => {
+    const table = findTable(catalog, deps.fileTables.files);
+    const view = rights.view(catalog);
+    if (!view.mayRead(table)) return undefined;
+    const fields = (view.column(table, "filename", "show") ?? table.idColumn).name;
+    return recordShape(deps, view, table, { fields, filterFromText: false });
+  });
+  if (shape === undefined) return "nothing";
   const [shown] = await readShaped(deps, shape, [id]);
   if (!isObject(shown)) return "nothing";
   return shown.filename === undefined ? "no name" : "name";

@@ -124,6 +124,24 @@ describe("who may have a file", () => {
       expect((await get(path)).status).toBe(400);
   });
 
+  test("by a rule, also while tables are changed", async () => {
+    const { id } = await uploaded(ann, "for ben", "r.txt", { title: "for readers" });
+    const ben = await bearer(BEN);
+    const { body: made } = await admin.post("/svc_table", { name: "changing", columns: [] });
+    const seen = new Set<number>();
+    let isDone = false;
+    const ask = async (): Promise<void> => {
+      do seen.add((await get(`/assets/${id}`, ben)).status);
+      while (!isDone);
+    };
+    const asking = Promise.all(Array.from({ length: 8 }, ask));
+    for (let round = 0; round < 5; round += 1)
+      await admin.patch(`/svc_table/${made.data[0].id}`, { description: `${round}` });
+    isDone = true;
+    await asking;
+    expect([...seen]).toEqual([200]);
+  });
+
   test("a rule for everyone opens private files to anonymous callers", async () => {
     const { id } = await uploaded(ann, "x", "x.txt", { title: "for everyone" });
     const rule = { role: null, table: "svc_file", action: "read", filter: { title: "for everyone" } };
