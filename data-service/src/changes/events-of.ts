@@ -94,7 +94,7 @@ function eventOf(table: Table, entry: Entry, { matched, doubtful }: Judged): Jud
 function restoredIn(table: Table, entry: Entry): Former | undefined {
   const { before, after } = entry;
   const isRestored = isDeleted(table, before) && after !== undefined && !isDeleted(table, after);
-  return isRestored ? { record: after, later: undefined } : undefined;
+  return isRestored ? { record: after, later: undefined, isBack: true } : undefined;
 }
 
 /** The record as it was before a change after which it does not match. */

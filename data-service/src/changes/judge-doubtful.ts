@@ -4,6 +4,7 @@
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
+import { DELETION_FIELD } from "../catalog/soft-delete.js";
 import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { possibly, surely } from "../query/bounds.js";
@@ -29,6 +30,8 @@ export interface Former {
   readonly record: Document;
   /** As it is after the change; undefined when that deleted it, or brought it back. */
   readonly later: Document | undefined;
+  /** Whether the change brought it back. */
+  readonly isBack?: boolean;
 }
 
 /** Related records of which nothing is known, by the record that they are asked for. */
@@ -110,7 +113,7 @@ async function lostLeaves(
 /**
  * A delete lets go of the links of others to the record, or takes these along; and a record that linked to what is deleted goes
  * as well, or loses its link. A link that stays, to what is deleted and kept, is judged as ever. What a delete has taken along
- * comes back in the same way: what links to the record after it, and perhaps what it links to.
+ * comes back in the same way: what links to the record after it, and perhaps what it links to, or what links to that.
  */
 async function losing(
   { store }: Pick<RecordDeps, "store">,
@@ -128,9 +131,22 @@ async function losing(
   const isLiving = { $match: stateCondition(target, "living") };
   const living = await store.existing(target, formers.flatMap(lostLinks), [isLiving]);
   const gone = (former: Former) => lostLinks(former).filter((id) => !living.has(idText(target, id)));
+  const back = asksBehind(leaf) ? formers.filter(({ isBack }) => isBack).flatMap(lostLinks) : [];
+  const incomplete = await store.existing(target, back, [{ $match: { [DELETION_FIELD]: { $ne: null } } }]);
+  const isIncomplete = (former: Former): boolean =>
+    former.isBack === true && lostLinks(former).some((id) => incomplete.has(idText(target, id)));
   // What is gone can't make a negated leaf true either: without a related record it is unknown, not false.
   const wanted = isNegated ? undefined : await wantedAmong(store, leaf, formers.flatMap(gone));
-  return (former) => gone(former).some((id) => wanted?.has(idText(target, id)) ?? true);
+  return (former) =>
+    isIncomplete(former) || gone(former).some((id) => wanted?.has(idText(target, id)) ?? true);
+}
+
+/** Does it ask for records that link to the related one, or to one behind it? Until all are back, that one names its deletion. */
+function asksBehind(leaf: Relational): boolean {
+  const behind = leaf.kind === "related" ? [leaf.visible, leaf.where] : [leaf.visible];
+  return behind
+    .flatMap(leavesIn)
+    .some((each) => isOnRelated(each) && (each.relation.link.on === "target" || asksBehind(each)));
 }
 
 /**

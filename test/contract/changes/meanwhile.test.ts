@@ -26,7 +26,8 @@ beforeAll(async () => {
     onDelete: "CASCADE",
   };
   await makeTable(api, { name: "comments", ...kept, relations: [task] });
-  await allowAll(api, ["tasks", "comments"], null);
+  await makeTable(api, { name: "members", ...kept, relations: [{ ...task, inverse: "members" }] });
+  await allowAll(api, ["tasks", "comments", "members"], null);
 }, 120_000);
 
 afterEach(() => {
@@ -87,4 +88,27 @@ it("says `reset` where a restored record would be judged by what is still to com
   const later = await make(api, "tasks", { name: "later", comments: [{ name: "first" }] });
   await api.patch(`/tasks/${later.id}`, { name: "later" });
   expect(await firstOf([unconcerned])).not.toEqual(["reset"]);
+});
+
+it("says so, too, where what is still to come back links to what the restored record links to", async () => {
+  const members = [{ name: "me" }];
+  const task = await make(api, "tasks", { name: "led", comments: [{ name: "second" }], members });
+  expect((await api.delete(`/tasks/${task.id}`)).status).toBe(200);
+  const ofMine = { task: { members: { name: "me" } } };
+  const inDoubt = await Promise.all([
+    follow("comments", ofMine),
+    follow("comments", { _not: { task: { members: {} } } }),
+  ]);
+  const decided = await follow("comments", { _or: [{ name: "second" }, ofMine] });
+  const { answer, goOn } = await stopAt(held.proxy, isWriteOf("members"), () =>
+    slow.send("POST", `/tasks/${task.id}/restore`),
+  );
+  expect(await firstOf([...inDoubt, decided])).toEqual(["reset", "reset", "entered"]);
+  goOn();
+  expect((await answer).status).toBe(200);
+  const { data } = (await api.get("/comments", { filter: { name: "second" } })).body;
+  expect((await api.delete(`/comments/${data[0].id}`)).status).toBe(200);
+  const again = await follow("comments", ofMine);
+  expect((await api.send("POST", `/comments/${data[0].id}/restore`)).status).toBe(200);
+  expect(await firstOf([again])).toEqual(["entered"]);
 });
