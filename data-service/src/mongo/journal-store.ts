@@ -8,6 +8,7 @@ import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
 import { insertedBefore, isDuplicate } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
+import type { RequireLock } from "./table-writes.js";
 import { unflushed } from "./unflushed.js";
 
 /** A place in the journal: just after this entry. The number alone is not enough, see `read`. */
@@ -261,29 +262,42 @@ export class JournalStore {
   }
 
   /** Removes the values of these storage fields from everything known about earlier changes of a table's records. */
-  async forgetValues(table: string, fields: readonly string[]): Promise<void> {
+  async forgetValues(table: string, fields: readonly string[], requireLock?: RequireLock): Promise<void> {
     const paths = IMAGES.flatMap((image) => fields.map((field) => `${image}.${field}`));
-    await this.#rewrite(table, paths, { $unset: Object.fromEntries(paths.map((path) => [path, ""])) });
+    const change = { $unset: Object.fromEntries(paths.map((path) => [path, ""])) };
+    await this.#rewrite(table, paths, change, requireLock);
   }
 
   /**
    * Everything known about the values of storage fields is known of other fields from now on. Repeating it changes nothing.
    * @param fields the other field by the one that has the values; no record ever used both at once
    */
-  async moveValues(table: string, fields: ReadonlyMap<string, string>): Promise<void> {
+  async moveValues(
+    table: string,
+    fields: ReadonlyMap<string, string>,
+    requireLock?: RequireLock,
+  ): Promise<void> {
     const moved = IMAGES.flatMap((image) =>
       [...fields].map(([from, to]): [string, string] => [`${image}.${from}`, `${image}.${to}`]),
     );
     const paths = moved.map(([from]) => from);
-    await this.#rewrite(table, paths, { $rename: Object.fromEntries(moved) });
+    await this.#rewrite(table, paths, { $rename: Object.fromEntries(moved) }, requireLock);
   }
 
   /** Changes everything that is known of a table's records and has a value at one of these paths. */
-  async #rewrite(table: string, paths: readonly string[], change: Document): Promise<void> {
+  async #rewrite(
+    table: string,
+    paths: readonly string[],
+    change: Document,
+    requireLock: RequireLock = async () => {},
+  ): Promise<void> {
     if (paths.length === 0) return;
     const having = { table, $or: paths.map((path) => ({ [path]: { $exists: true } })) };
     const { pending, journal, history } = this.#lasting;
-    for (const each of [pending, journal, history]) await each.updateMany(having, change);
+    for (const each of [pending, journal, history]) {
+      await requireLock();
+      await each.updateMany(having, change);
+    }
   }
 
   /** Forgets the history of a table that is gone for good. */

@@ -53,7 +53,7 @@ export async function finish(
   if (own !== undefined) {
     await tidyValues(deps, own, requireLock);
     // Nobody writes the former fields any more.
-    await deps.journalStore.moveValues(own.after.id, fieldsOfHistory(own));
+    await deps.journalStore.moveValues(own.after.id, fieldsOfHistory(own), requireLock);
   }
   if (change.undoes !== null) await unlinkLost(deps, change, plan, requireLock);
   const derived = newlyDerived(before, after);
@@ -78,7 +78,7 @@ async function tidyValues(
   const plain = lists.flat().filter((field) => !used.has(field));
   // In adopted documents the plain text is the others' value.
   if (storage.adopted !== true) await data.unset(storage.collection, plain, requireLock);
-  await journalStore.forgetValues(id, plain);
+  await journalStore.forgetValues(id, plain, requireLock);
   // They hold what was derived from it as well.
   const derived = plain.map((field) => gramField({ field }));
   await unfinishedNotes.forgetValues(id, [...plain, ...derived]);

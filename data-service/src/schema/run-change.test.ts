@@ -90,6 +90,22 @@ describe("an instance that wakes up when its change is in use", () => {
     expect(definition?.storage.fields.c1).toBe("a");
     expect(await db.collection("secrets").findOne()).toMatchObject({ a: "plain" });
   });
+
+  it.each([
+    ["to another field", { type: "int" }],
+    ["out of sight", { encrypted: true }],
+  ])("takes no history %s that a later change has brought back", async (_where, other) => {
+    const before = makeInstance(database);
+    const id = await makeTable(before, `told_${Object.keys(other)}`);
+    const added = { columns: [{ id: "c1" }, { name: "b", type: "string" }] };
+    await (await changeTable(before, id, added, undefined)).done;
+    const history = db.collection<{ table: string; after: object }>("_history");
+    await lateInTidying(id, { columns: [{ id: "c1", ...other }] }, async (instance) => {
+      await (await undoChange(instance, id)).done;
+      await history.insertOne({ table: id, after: { a: "1" } });
+    });
+    expect(await history.findOne({ table: id })).toMatchObject({ after: { a: "1" } });
+  });
 });
 
 describe("a process that dies while a change waits for it", () => {
