@@ -52,11 +52,20 @@ export async function judgeDoubtful(
   if (doubted.length === 0) return new Map();
   for (;;) {
     const judged = await judgeLost(deps, asked, alike(lost, leaves));
+    // Nothing was taken for known.
+    if (sizeOf(lost) === doubted.length * leaves.length) return judged;
     // A delete goes on meanwhile, and what was still there when it was asked for may have gone before the rest was judged.
-    const now = await lostLeaves(deps, leaves, negated, doubted);
-    if (sizeOf(now) <= sizeOf(lost)) return judged;
-    lost = now;
+    const all = both(lost, await lostLeaves(deps, leaves, negated, doubted));
+    if (sizeOf(all) === sizeOf(lost)) return judged;
+    lost = all;
   }
+}
+
+/** What is back by now stays among them: something else may have gone instead. */
+function both(lost: Lost, now: Lost): Lost {
+  return new Map(
+    [...now].map(([record, more]) => [record, [...new Set([...(lost.get(record) ?? []), ...more])]]),
+  );
 }
 
 function sizeOf(lost: Lost): number {
@@ -128,13 +137,17 @@ async function losing(
     const left = new Set(later && linksOf(later).map((id) => idText(target, id)));
     return linksOf(record).filter((id) => !left.has(idText(target, id)));
   };
+  const asked = formers.flatMap(lostLinks);
+  // So it is with most changes.
+  if (asked.length === 0) return () => false;
   const isLiving = { $match: stateCondition(target, "living") };
-  const living = await store.existing(target, formers.flatMap(lostLinks), [isLiving]);
+  const living = await store.existing(target, asked, [isLiving]);
   const gone = (former: Former) => lostLinks(former).filter((id) => !living.has(idText(target, id)));
   const back = asksBehind(leaf) ? formers.filter(({ isBack }) => isBack).flatMap(lostLinks) : [];
-  const incomplete = await store.existing(target, back, [{ $match: { [DELETION_FIELD]: { $ne: null } } }]);
+  const isNaming = { $match: { [DELETION_FIELD]: { $ne: null } } };
+  const incomplete = back.length === 0 ? undefined : await store.existing(target, back, [isNaming]);
   const isIncomplete = (former: Former): boolean =>
-    former.isBack === true && lostLinks(former).some((id) => incomplete.has(idText(target, id)));
+    former.isBack === true && lostLinks(former).some((id) => incomplete?.has(idText(target, id)));
   // What is gone can't make a negated leaf true either: without a related record it is unknown, not false.
   const wanted = isNegated ? undefined : await wantedAmong(store, leaf, formers.flatMap(gone));
   return (former) =>

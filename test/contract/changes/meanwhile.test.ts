@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { type Api, search } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
-import { isReadOf, isWriteOf, nth, stopAt } from "../../support/command-proxy.js";
+import { goingOn, isReadOf, isWriteOf, nth, stopAt } from "../../support/command-proxy.js";
 import { type EventSource, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
 import { make, makeTable } from "../records/make.js";
@@ -27,7 +27,9 @@ beforeAll(async () => {
   };
   await makeTable(api, { name: "comments", ...kept, relations: [task] });
   await makeTable(api, { name: "members", ...kept, relations: [{ ...task, inverse: "members" }] });
-  await allowAll(api, ["tasks", "comments", "members"], null);
+  const ends = ["from", "to"].map((name) => ({ name, type: "many-to-one", table: "tasks" }));
+  await makeTable(api, { name: "ties", ...kept, relations: ends });
+  await allowAll(api, ["tasks", "comments", "members", "ties"], null);
 }, 120_000);
 
 afterEach(() => {
@@ -59,6 +61,22 @@ it("says `reset` where one of two conditions is judged before its related record
   expect((await answer).status).toBe(200);
   expect((await api.delete(`/tasks/${task.id}`)).status).toBe(200);
   goOn();
+  expect(await firstOf([both])).toEqual(["reset"]);
+});
+
+it("says `reset` also where the first of them is back when the second has gone", async () => {
+  const [from, to] = [await make(api, "tasks", { name: "from" }), await make(api, "tasks", { name: "to" })];
+  const tie = await make(api, "ties", { name: "tie", from: from.id, to: to.id });
+  const both = await follow("ties", { _and: [{ from: { name: "from" } }, { to: { name: "to" } }] });
+  const gone = async (path: string) => expect((await api.delete(path)).status).toBe(200);
+  const isJudged = (command: string): boolean => command.includes("$documents");
+  const first = await stopAt(held.proxy, isJudged, () => gone(`/ties/${tie.id}`));
+  await gone(`/tasks/${from.id}`);
+  const second = await goingOn(held.proxy, nth(1, isJudged), first);
+  expect((await api.send("POST", `/tasks/${from.id}/restore`)).status).toBe(200);
+  await gone(`/tasks/${to.id}`);
+  second.goOn();
+  await second.answer;
   expect(await firstOf([both])).toEqual(["reset"]);
 });
 
