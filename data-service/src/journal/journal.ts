@@ -6,6 +6,7 @@ import { idText } from "../catalog/record-ids.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { StoredRecord } from "../query/shape.js";
+import { until } from "../until.js";
 import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending, takenBackOf } from "./entry.js";
 
 export interface JournalDeps {
@@ -20,6 +21,10 @@ export interface JournalDeps {
 const MOST_AT_ONCE = 200;
 /** Entries known to be in the journal: for a record that was changed a moment ago, the database need not be asked. */
 const MOST_KNOWN = 10_000;
+
+/** How long the end of a record waits for whoever is about to delete it to say so. */
+const DELETING_MS = 1_000;
+const LOOK_MS = 25;
 
 interface Waiting {
   readonly entry: Entry;
@@ -123,8 +128,17 @@ export class Journal {
     );
     const gone: Entry[] = [];
     for (const each of made.filter(({ record }) => !there.has(idText(table, record))))
-      if (!(await journal.isDeletedAfter(each))) gone.push(takenBackOf(each));
+      if (!(await this.#isDeleting(each)) && !(await journal.isDeletedAfter(each)))
+        gone.push(takenBackOf(each));
     await this.publish(table, gone);
+  }
+
+  /** Will whoever has announced its deletion, or a repair, tell of that? Most have done so a moment later, or found it gone. */
+  #isDeleting({ table, record }: Entry): Promise<boolean> {
+    const isOver = async () =>
+      (await this.#deps.journal.isDeletionAnnounced(table, record)) ? false : "over";
+    const patience = { patienceMs: DELETING_MS, everyMs: LOOK_MS, tooLate: () => "late" };
+    return until(isOver, patience).then((end) => end === "late");
   }
 
   /**

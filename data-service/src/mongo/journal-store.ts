@@ -196,6 +196,12 @@ export class JournalStore {
     return this.#has({ table, record, kind: "deleted", revision: number, at: { $gte: at } });
   }
 
+  /** Is somebody about to delete the record, or has just done so without having told? */
+  async isDeletionAnnounced(table: string, record: Stored): Promise<boolean> {
+    const which = { table, record, kind: "deleted" } as const;
+    return (await this.#pending.findOne(which, { projection: { _id: 1 } })) !== null;
+  }
+
   /** Keeps entries permanently. Repeating it changes nothing. */
   async keep(entries: readonly Entry[]): Promise<void> {
     const documents = entries.map((entry) => {

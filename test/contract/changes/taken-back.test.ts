@@ -7,7 +7,7 @@ import {
   startBehindProxy,
   startQuickAndSlow,
 } from "../../support/behind-proxy.js";
-import { isCommand, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { afterWrites, isCommand, isReadOf, type Stopped, stopAt } from "../../support/command-proxy.js";
 import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -134,5 +134,37 @@ it("tells once of a record that somebody deletes while others find its making st
     expect(body.data.map(({ by }: Row) => by)).toEqual([expect.any(String), expect.any(String)]);
   } finally {
     await other.stop();
+  }
+});
+
+it("leaves that to whoever deletes it, where it is gone when its making has just been told by another", async () => {
+  const [other, third] = [await startBehindProxy(held.stack), await startBehindProxy(held.stack)];
+  try {
+    source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+    const isTelling = isCommand("insert", "_journal");
+    const made = await stopAt(held.proxy, isTelling, () => make(slow, "shows", { name: "untold" }));
+    const [{ id }] = (await api.get("/shows", { filter: { name: "untold" } })).body.data;
+    const [patcher, remover] = [await asAdmin(other.stack), await asAdmin(third.stack)];
+    const patched = await stopAt(other.proxy, afterWrites(isTelling, isReadOf("shows")), () =>
+      patcher.patch(`/shows/${id}`, { name: "other" }),
+    );
+    const deleted = await stopAt(third.proxy, isTelling, () => remover.delete(`/shows/${id}`));
+    // It looks, finds the record gone, and waits for what is announced.
+    const looking = await stopAt(other.proxy, isCommand("find", "_journal_pending"), async () => {
+      patched.goOn();
+      return patched.answer;
+    });
+    deleted.goOn();
+    expect((await deleted.answer).status).toBe(200);
+    looking.goOn();
+    expect((await patched.answer).status).toBe(404);
+    made.goOn();
+    await made.answer;
+    expect(await toldOf(id)).toEqual(both);
+    const { body } = await api.get(`/shows/${id}/history`);
+    expect(body.data.map(({ by }: Row) => by)).toEqual([expect.any(String), expect.any(String)]);
+  } finally {
+    await other.stop();
+    await third.stop();
   }
 });
