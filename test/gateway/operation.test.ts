@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { freePort } from "../support/free-port.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, type Rig, readError, startRig } from "./support/rig.js";
@@ -144,7 +144,7 @@ async function listeningUrl(run: Run): Promise<string> {
 
 describe("the process", () => {
   let upstream: Upstream | undefined;
-  afterAll(() => upstream?.close());
+  afterEach(() => upstream?.close());
 
   it("logs each request as one JSON line with its id, and no secret", async () => {
     upstream = await startUpstream();
