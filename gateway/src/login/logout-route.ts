@@ -7,7 +7,7 @@ import { clearSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
-import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
+import { type Credentials, credentialsOf, severalHeaders, tokensOf } from "../session/credentials.js";
 import { isServedBearer } from "../session/served-session.js";
 import type { SupersededTokens } from "../session/superseded-tokens.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
@@ -68,7 +68,6 @@ async function isReplacedMeanwhile(
   return isReplaced;
 }
 
-/** Both tokens of the cookies: one of them may have been planted, or have expired. */
 function sessionToEnd(
   { pageOrigins }: Pick<LogoutDeps, "pageOrigins">,
   { authorization, cookies }: Credentials,
@@ -77,7 +76,5 @@ function sessionToEnd(
   if (others.length > 0) throw severalHeaders();
   if (header !== undefined && !isServedBearer(header, pageOrigins)) throw badToken();
   if (header !== undefined) return { authorization: header };
-  if (cookies.kind !== "present") return undefined;
-  const { accessToken, refreshToken } = cookies;
-  return accessToken === undefined && refreshToken === undefined ? undefined : { accessToken, refreshToken };
+  return tokensOf(cookies);
 }

@@ -5,6 +5,11 @@ import { sessionCookiesOf } from "../cookies/request-cookies.js";
 import type { SessionCookies } from "../cookies/session-cookies.js";
 import { headerLines } from "../http/header-lines.js";
 
+export interface CookieTokens {
+  readonly refreshToken?: string | undefined;
+  readonly accessToken?: string | undefined;
+}
+
 export interface Credentials {
   /** One entry per header line. */
   readonly authorization: readonly string[];
@@ -24,6 +29,16 @@ export function headerOf(request: Request): Credentials {
 /** Whether the request would act by its cookies; then it matters which page it comes from. */
 export function reliesOnCookies(credentials: Credentials): boolean {
   return credentials.authorization.length === 0 && credentials.cookies.kind !== "none";
+}
+
+/**
+ * What the cookies name their session by; undefined where they name none.
+ * @returns both tokens: one of them may have been planted, or have expired
+ */
+export function tokensOf(cookies: SessionCookies): CookieTokens | undefined {
+  if (cookies.kind !== "present") return undefined;
+  const { accessToken, refreshToken } = cookies;
+  return accessToken === undefined && refreshToken === undefined ? undefined : { accessToken, refreshToken };
 }
 
 /** The refusal of several Authorization headers: they contradict each other. */

@@ -5,7 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { callerOf } from "./caller.js";
-import { credentialsOf } from "./credentials.js";
+import { credentialsOf, tokensOf } from "./credentials.js";
 import type { SupersededTokens } from "./superseded-tokens.js";
 
 export interface EndFormerSessionDeps {
@@ -25,16 +25,14 @@ const PATIENCE_MS = 1_500;
  * behind its answer.
  */
 export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
-  const { cookies } = credentialsOf(request);
-  if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
+  const session = tokensOf(credentialsOf(request).cookies);
+  if (session === undefined) return;
   // First: others of this browser's requests may be refused as soon as it has ended.
-  deps.supersededTokens.bySignIn.note(cookies.refreshToken);
+  if (session.refreshToken !== undefined) deps.supersededTokens.bySignIn.note(session.refreshToken);
   const caller = callerOf(request);
   // Whichever page it was made for: its cookies are about to be overwritten.
-  const ended = deps.authClient
-    .logOut({ refreshToken: cookies.refreshToken }, undefined, caller)
-    .catch((err: unknown) => {
-      deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
-    });
+  const ended = deps.authClient.logOut(session, undefined, caller).catch((err: unknown) => {
+    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
+  });
   await Promise.race([ended, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 }

@@ -4,6 +4,7 @@ import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import { ORIGIN_HEADER } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
+import type { CookieTokens } from "../session/credentials.js";
 import {
   type Answer,
   type Caller,
@@ -31,11 +32,6 @@ export type RefreshResult =
  * What names the session to end: the tokens of the cookies, which may name two, or an Authorization header as the client wrote it.
  */
 export type SessionName = CookieTokens | { readonly authorization: string };
-
-interface CookieTokens {
-  readonly refreshToken?: string | undefined;
-  readonly accessToken?: string | undefined;
-}
 
 /**
  * Every method but `isReady` throws AppError BAD_GATEWAY when the data service can not be reached or its answer makes no

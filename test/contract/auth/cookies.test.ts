@@ -411,6 +411,15 @@ describe("logging in again", () => {
     expect((await browser.get("/me")).status).toBe(200);
   });
 
+  it("ends the session of the access cookie as well, where the refresh cookie names none or is gone", async () => {
+    for (const refreshToken of ["svc_rt_x", undefined]) {
+      const former = new Browser(stack);
+      await former.logIn(stack.admin);
+      await Browser.with(stack, { ...former.cookies, refreshToken }).logIn(stack.admin);
+      expect((await former.get("/me")).status).toBe(401);
+    }
+  });
+
   it("takes no session id from the browser", async () => {
     const jar = Browser.with(stack, { accessToken: "known", refreshToken: "known", sid: "known" });
     const lines = setCookies(await jar.logIn(stack.admin));
