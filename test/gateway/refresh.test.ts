@@ -246,6 +246,27 @@ describe("an access cookie that is missing, malformed or about to expire, with a
       expect(tookMs).toBeLessThan(10_000);
     });
 
+    it.each(["GET /me/oauth-accounts", "POST /internal/oauth/start-flow"])(
+      "also where a provider is to be connected, and %s takes long",
+      async (line) => {
+        const linking = await startRig({ OAUTH_DEV_PROVIDER: "on" }, { refreshedAnswerMs: MOST_MS });
+        rigs.push(linking);
+        linking.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+        linking.upstream.on("GET /me/oauth-accounts", json(200, { statusCode: 200, data: [] }));
+        linking.upstream.on(line, () => {});
+        const [response, tookMs] = await timed(
+          linking.call("/api/auth/google/link", {
+            method: "POST",
+            headers: { "Content-Type": "application/json", Cookie: "refreshToken=svc_rt_1" },
+            body: JSON.stringify({ redirect: `${APP_URL}/` }),
+          }),
+        );
+        expect([response.status, response.headers.getSetCookie().length]).toEqual([504, 3]);
+        expect(tookMs).toBeLessThan(10_000);
+        expect(linking.upstream.heads).toContain(line);
+      },
+    );
+
     it("but gives a request that borrows its token as long as any other", async () => {
       slow.upstream.on("POST /internal/auth/lend-access-token", json(200, { accessToken: FRESH }));
       slow.upstream.on("POST /svc_file", (_arrived, response) => {

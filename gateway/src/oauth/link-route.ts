@@ -1,4 +1,5 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
+import { setTimeout } from "node:timers/promises";
 import { AppError } from "@portico/shared/app-error";
 import { badToken, bearerToken, isAboutToken, signInNeeded } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
@@ -7,17 +8,26 @@ import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
+import type { Limits } from "../config.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession, refreshSession, type Session } from "../session/load-session.js";
+import {
+  type LoadSessionDeps,
+  latestAnswer,
+  loadSession,
+  refreshSession,
+  type Session,
+} from "../session/load-session.js";
 import type { AuthClient } from "../upstream/auth-client.js";
+import { notInTime } from "../upstream/upstream-error.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 import type { ReturnTarget } from "./return-target.js";
 
 export interface LinkDeps extends BeginDeps, LoadSessionDeps {
   readonly authClient: Pick<AuthClient, "requireSession">;
+  readonly limits: Pick<Limits, "refreshedAnswerMs">;
 }
 
 const KEYS = ["redirect", "cookieBridgePrefix"];
@@ -63,7 +73,7 @@ async function requireLinker(deps: LinkDeps, request: Request, response: Respons
   const session = await loadSession(deps, credentialsOf(request), renewal, received, response);
   const prove = async (who: Session): Promise<Linker> => {
     const accessToken = accessTokenOf(who, request);
-    await deps.authClient.requireSession(accessToken, received.caller);
+    await inTime(deps, who, deps.authClient.requireSession(accessToken, received.caller));
     return { session: who, accessToken };
   };
   return prove(session).catch(async (error: unknown) => {
@@ -83,7 +93,19 @@ async function link(
 ): Promise<string> {
   const target = requireReturnTarget(readBody(bodyOf(request)), deps);
   requireOwnOrigin(target, session);
-  return begin(deps, provider, target, accessToken, request, response);
+  return inTime(deps, session, begin(deps, provider, target, accessToken, request, response));
+}
+
+/** @throws AppError QUERY_TIMEOUT when the answer has to leave, as forwarded ones have, for the cookies that it brings */
+async function inTime<Value>({ limits }: LinkDeps, session: Session, work: Promise<Value>): Promise<Value> {
+  const answerBy = latestAnswer(limits, session);
+  if (answerBy === undefined) return work;
+  const ended = new AbortController();
+  const leftMs = Math.max(0, answerBy - performance.now());
+  const late = setTimeout(leftMs, undefined, { signal: ended.signal }).then(() => {
+    throw notInTime(new Error("The cookies of a refresh had to leave."));
+  });
+  return Promise.race([work, late]).finally(() => ended.abort());
 }
 
 /** @throws AppError UNAUTHORIZED when nobody is signed in, FORBIDDEN for a page of another origin than the session's */

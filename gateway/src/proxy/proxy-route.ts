@@ -12,7 +12,13 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { type Received, receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession, refreshSession, type Session } from "../session/load-session.js";
+import {
+  type LoadSessionDeps,
+  latestAnswer,
+  loadSession,
+  refreshSession,
+  type Session,
+} from "../session/load-session.js";
 import {
   type ApiCall,
   ignoresCookies,
@@ -56,7 +62,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const own = { ...addresses, ...pagesFor(call, deps, received) };
     const termsFor = (who: Session) => ({
       headers: upstreamHeaders(own, who, file?.known, call.method, received),
-      answerBy: latestAnswer(deps, who),
+      answerBy: latestAnswer(deps.limits, who),
     });
     deps.forward(
       {
@@ -80,12 +86,6 @@ function timesFor(body: RouteKind, { limits }: ProxyDeps, request: Request) {
   if (body === "json") return {};
   withoutBodyDeadline(request);
   return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
-}
-
-/** Refreshed cookies must be with the browser before what it has is good no longer. */
-function latestAnswer({ limits }: ProxyDeps, session: Session): number | undefined {
-  if (session.kind !== "cookie" || session.refreshAskedAt === undefined) return undefined;
-  return session.refreshAskedAt + limits.refreshedAnswerMs;
 }
 
 /** What a request's route takes beside JSON, and what its own body is. */

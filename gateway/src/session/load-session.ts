@@ -4,6 +4,7 @@ import { badToken } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import type { Response } from "express";
+import type { Limits } from "../config.js";
 import {
   clearSessionCookiesInTime,
   isSpellingOf,
@@ -32,6 +33,18 @@ export type Session =
       /** When the refresh was asked for (`performance.now`) whose cookies the answer brings; undefined where it brings none. */
       readonly refreshAskedAt?: number;
     };
+
+/**
+ * Refreshed cookies must be with the browser before what it has is good no longer.
+ * @returns the moment (`performance.now`) by which the head of the answer must leave, if it brings any
+ */
+export function latestAnswer(
+  { refreshedAnswerMs }: Pick<Limits, "refreshedAnswerMs">,
+  session: Session,
+): number | undefined {
+  if (session.kind !== "cookie" || session.refreshAskedAt === undefined) return undefined;
+  return session.refreshAskedAt + refreshedAnswerMs;
+}
 
 export interface LoadSessionDeps extends ServedPages {
   readonly clock: Clock;
