@@ -79,6 +79,8 @@ export interface Limits {
    * former refresh token, which the browser sends until then, is taken for a stolen one.
    */
   readonly refreshedAnswerMs: number;
+  /** What is left at least, where the former token had been replaced long before: most answers take no longer. */
+  readonly leastRefreshedAnswerMs: number;
   /**
    * The same as `answerTimeoutMs` for an upload: a bucket may take a minute over the last part of a file, and another to put the
    * parts together.
@@ -108,6 +110,7 @@ const LIMITS: Limits = Object.freeze({
   connectTimeoutMs: 2_000,
   answerTimeoutMs: 30_000,
   refreshedAnswerMs: 28_000,
+  leastRefreshedAnswerMs: 2_000,
   uploadTimeoutMs: 130_000,
   importTimeoutMs: 600_000,
   bodyTimeouts: BODY_TIMEOUTS,

@@ -182,12 +182,15 @@ describe("an access cookie that is missing, malformed or about to expire, with a
   describe("brings the new cookies while the former token is still good, however slow the data service is", () => {
     const MOST_MS = 1_000;
     const AFTER_MS = 500;
+    const LIMITS = { refreshedAnswerMs: MOST_MS, leastRefreshedAnswerMs: 100 };
+    /** As the data service does that has just made it. */
+    const grantsNew: Behaviour = (...call) => grants(accessToken({ name: "new" }), "svc_rt_2")(...call);
     let slow: Rig;
     beforeEach(async () => {
-      slow = await startRig({}, { refreshedAnswerMs: MOST_MS });
+      slow = await startRig({}, LIMITS);
       rigs.push(slow);
       slow.upstream.on("POST /auth/refresh-token", (...call) => {
-        setTimeout(() => grants(FRESH, "svc_rt_2")(...call), AFTER_MS);
+        setTimeout(() => grantsNew(...call), AFTER_MS);
       });
     });
     const send = (method: string, jar: Record<string, string> = { refreshToken: "svc_rt_1" }) =>
@@ -218,6 +221,31 @@ describe("an access cookie that is missing, malformed or about to expire, with a
       expect([(await first).status, (await second).status]).toEqual([504, 504]);
     });
 
+    describe("where the tokens had been made before, for an answer that was lost", () => {
+      const LONG_AGO = accessToken({ expiresIn: 880, lifetime: 900 });
+
+      it("counts from then", async () => {
+        const repeating = await startRig({}, { refreshedAnswerMs: 20_000, leastRefreshedAnswerMs: 100 });
+        rigs.push(repeating);
+        slow = repeating;
+        repeating.upstream.on("POST /auth/refresh-token", grants(LONG_AGO, "svc_rt_2"));
+        repeating.upstream.on("GET /posts", () => {});
+        const [response, tookMs] = await timed(send("GET"));
+        expect([response.status, response.headers.getSetCookie().length]).toEqual([504, 3]);
+        expect(tookMs).toBeLessThan(10_000);
+      });
+
+      it("leaves as much time as most answers take", async () => {
+        slow = await startRig({}, { refreshedAnswerMs: 20_000 });
+        rigs.push(slow);
+        slow.upstream.on("POST /auth/refresh-token", grants(LONG_AGO, "svc_rt_2"));
+        slow.upstream.on("GET /posts", (_arrived, response) => {
+          setTimeout(() => response.end("{}"), 200);
+        });
+        expect((await send("GET")).status).toBe(200);
+      });
+    });
+
     it("lets an answer that has begun take its time", async () => {
       slow.upstream.on("GET /posts", (_arrived, response) => {
         response.write("begun ");
@@ -228,20 +256,19 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     });
 
     it("also where the token of the cookie was refused, though that took long as well", async () => {
-      const patient = await startRig({}, { answerTimeoutMs: 900, refreshedAnswerMs: MOST_MS });
+      const old = accessToken();
+      const patient = await startRig({}, { ...LIMITS, answerTimeoutMs: 900 });
       rigs.push(patient);
       slow = patient;
       patient.upstream.on("GET /posts", ({ headers }, ...call) => {
-        if (headers.authorization === `Bearer ${FRESH}`) return;
+        if (headers.authorization !== `Bearer ${old}`) return;
         const answer = json(401, { error: { code: "INVALID_TOKEN" } }, BAD_TOKEN);
         setTimeout(() => answer(patient.upstream.last(), ...call), AFTER_MS);
       });
       patient.upstream.on("POST /auth/refresh-token", (...call) => {
-        setTimeout(() => grants(FRESH, "svc_rt_2")(...call), AFTER_MS);
+        setTimeout(() => grantsNew(...call), AFTER_MS);
       });
-      const [response, tookMs] = await timed(
-        send("GET", { accessToken: accessToken(), refreshToken: "svc_rt_1" }),
-      );
+      const [response, tookMs] = await timed(send("GET", { accessToken: old, refreshToken: "svc_rt_1" }));
       expect([response.status, response.headers.getSetCookie().length]).toEqual([504, 3]);
       expect(tookMs).toBeLessThan(10_000);
     });
@@ -249,9 +276,9 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     it.each(["GET /me/oauth-accounts", "POST /internal/oauth/start-flow"])(
       "also where a provider is to be connected, and %s takes long",
       async (line) => {
-        const linking = await startRig({ OAUTH_DEV_PROVIDER: "on" }, { refreshedAnswerMs: MOST_MS });
+        const linking = await startRig({ OAUTH_DEV_PROVIDER: "on" }, LIMITS);
         rigs.push(linking);
-        linking.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+        linking.upstream.on("POST /auth/refresh-token", grantsNew);
         linking.upstream.on("GET /me/oauth-accounts", json(200, { statusCode: 200, data: [] }));
         linking.upstream.on(line, () => {});
         const [response, tookMs] = await timed(

@@ -8,7 +8,6 @@ import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
-import type { Limits } from "../config.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
@@ -17,6 +16,7 @@ import {
   type LoadSessionDeps,
   latestAnswer,
   loadSession,
+  type RefreshedAnswerLimits,
   refreshSession,
   type Session,
 } from "../session/load-session.js";
@@ -27,7 +27,7 @@ import type { ReturnTarget } from "./return-target.js";
 
 export interface LinkDeps extends BeginDeps, LoadSessionDeps {
   readonly authClient: Pick<AuthClient, "requireSession">;
-  readonly limits: Pick<Limits, "refreshedAnswerMs">;
+  readonly limits: RefreshedAnswerLimits;
 }
 
 const KEYS = ["redirect", "cookieBridgePrefix"];

@@ -16,6 +16,7 @@ import {
   type LoadSessionDeps,
   latestAnswer,
   loadSession,
+  type RefreshedAnswerLimits,
   refreshSession,
   type Session,
 } from "../session/load-session.js";
@@ -40,7 +41,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
   readonly systemTablePrefix: string;
-  readonly limits: Pick<Limits, "lingerMs" | "uploadTimeoutMs" | "importTimeoutMs" | "refreshedAnswerMs">;
+  readonly limits: Pick<Limits, "lingerMs" | "uploadTimeoutMs" | "importTimeoutMs"> & RefreshedAnswerLimits;
   readonly forward: Forward;
   readonly findFile: FindFile;
 }

@@ -34,16 +34,18 @@ export type Session =
       readonly refreshAskedAt?: number;
     };
 
+export type RefreshedAnswerLimits = Pick<Limits, "refreshedAnswerMs" | "leastRefreshedAnswerMs">;
+
 /**
  * Refreshed cookies must be with the browser before what it has is good no longer.
  * @returns the moment (`performance.now`) by which the head of the answer must leave, if it brings any
  */
 export function latestAnswer(
-  { refreshedAnswerMs }: Pick<Limits, "refreshedAnswerMs">,
+  { refreshedAnswerMs, leastRefreshedAnswerMs }: RefreshedAnswerLimits,
   session: Session,
 ): number | undefined {
   if (session.kind !== "cookie" || session.refreshAskedAt === undefined) return undefined;
-  return session.refreshAskedAt + refreshedAnswerMs;
+  return Math.max(session.refreshAskedAt + refreshedAnswerMs, performance.now() + leastRefreshedAnswerMs);
 }
 
 export interface LoadSessionDeps extends ServedPages {

@@ -4,6 +4,7 @@ import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import { ORIGIN_HEADER } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
+import { readAccessClaims } from "../session/access-claims.js";
 import type { CookieTokens } from "../session/credentials.js";
 import {
   type Answer,
@@ -24,7 +25,10 @@ export type LoginResult =
 
 /** `refused` only when the data service said that this token is not valid; every other failure is thrown. */
 export type RefreshResult =
-  /** `askedAt`: by `performance.now`. The token that was presented is good for a while from then on. */
+  /**
+   * `askedAt`: by `performance.now`, or earlier where these tokens had been made before. The token that was presented is good for
+   * a while from then on.
+   */
   | { readonly kind: "session"; readonly tokens: TokenPair; readonly askedAt: number }
   | { readonly kind: "refused" };
 
@@ -116,7 +120,14 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       const askedAt = performance.now();
       const ask = async (timeoutMs?: number): Promise<RefreshResult> => {
         const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller), timeoutMs);
-        if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer), askedAt };
+        if (answer.status === 200) {
+          const tokens = tokensOf(answer);
+          return {
+            kind: "session",
+            tokens,
+            askedAt: Math.min(askedAt, performance.now() - ageMs(tokens, answer)),
+          };
+        }
         const refusal = refusalOf(answer);
         if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
         throw refusal;
@@ -141,6 +152,13 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       return answer?.status === 200 && objectOf(answer).status === "ready";
     },
   };
+}
+
+/** How long before its answer the data service made these tokens, which it says again to whoever asks again. By its own clock. */
+function ageMs({ accessToken }: TokenPair, { date }: Answer): number {
+  const age = Date.parse(date ?? "") - (readAccessClaims(accessToken)?.issuedAtMs ?? Number.NaN);
+  // Both are whole seconds.
+  return age > 1_000 ? age : 0;
 }
 
 function isTimeout(error: unknown): boolean {
