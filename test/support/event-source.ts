@@ -41,6 +41,8 @@ export interface HeldEvents {
   read(): EventSource;
   /** How many bytes have come: of a stream that nobody reads, the first ones only. */
   come(): number;
+  /** Where the client listens. */
+  readonly port: number | undefined;
 }
 
 export async function holdEvents(
@@ -60,6 +62,7 @@ export async function holdEvents(
   return {
     read: () => listenTo(answer, () => request.destroy(), lastEventId ?? ""),
     come: () => answer.socket.bytesRead,
+    port: answer.socket.localPort,
   };
 }
 

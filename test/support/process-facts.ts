@@ -74,3 +74,13 @@ export function mostInSocket(): number {
   };
   return read("tcp_rmem", 6 * 1024 * 1024) + read("tcp_wmem", 4 * 1024 * 1024);
 }
+
+/** How many bytes the two ends of this host's connections with a port hold, sent and not read yet (proc_net_tcp(5)). */
+export async function bytesInSockets(port: number): Promise<number> {
+  const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
+  const queues = lines.flatMap(([, local, remote, , queued = ""]) =>
+    local?.endsWith(end) || remote?.endsWith(end) ? queued.split(":") : [],
+  );
+  return queues.reduce((sum, bytes) => sum + Number.parseInt(bytes, 16), 0);
+}

@@ -100,6 +100,9 @@ interface Judged {
   readonly told: readonly Told[];
   /** The last of them. */
   readonly upTo: Position;
+  /** What they were judged by, and when that was so, by `performance.now()`. */
+  readonly asked: OpenWish;
+  readonly askedAt: number;
 }
 
 class Following {
@@ -177,38 +180,44 @@ class Following {
     const own = entries.filter(({ entry }) => entry.table === this.#base.table.id);
     if (own.length > 0)
       for await (const parts of inRoom(own, (some) => this.#judge(some)))
-        for (const part of parts) {
-          await this.#sendAll(part);
-          if (this.#isOver()) return;
-        }
+        for (const part of parts) if (!(await this.#sendAll(part))) return;
     this.#at = entries.at(-1)?.position ?? this.#at;
   }
 
-  async #sendAll({ told, upTo }: Judged): Promise<void> {
+  /** @returns whether all of it is told; what is not is read and judged again, if the stream goes on */
+  async #sendAll({ told, upTo, asked, askedAt }: Judged): Promise<boolean> {
+    let lookedAt = askedAt;
     for (const { event, position, data } of told) {
+      // A client that reads slowly must not be told by former rules what they showed.
+      if (performance.now() - lookedAt > LOOK_AT_CALLER_MS) {
+        lookedAt = performance.now();
+        if (!(await this.#mayStill(asked))) return false;
+      }
       // Nobody knows what follows from this change: the client has to look.
       this.#mustReset ||= event === "reset";
       // What was judged by former rights is not told: a reset follows.
-      if (this.#isOver()) return;
+      if (this.#isOver()) return false;
       this.#at = position;
       await this.#send(event, data);
     }
-    if (!this.#isOver()) this.#at = upTo;
+    if (this.#isOver()) return false;
+    this.#at = upTo;
+    return true;
   }
 
   async #judge(entries: readonly Numbered[]): Promise<readonly Judged[]> {
     const asked = await this.#openWish();
     const { wish } = asked;
     if (!this.#goesOn(asked)) return [];
-    const openedAt = performance.now();
+    const askedAt = performance.now();
     const judged = () => judge(this.#deps, wish, entries);
     const told = await this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
-    const isLate = !this.#isOver() && performance.now() - openedAt > LOOK_AT_CALLER_MS;
+    const isLate = !this.#isOver() && performance.now() - askedAt > LOOK_AT_CALLER_MS;
     if (isLate && !(await this.#mayStill(asked))) return this.#judge(entries);
-    return [{ told, upTo: entries.at(-1)?.position ?? this.#at }];
+    return [{ told, upTo: entries.at(-1)?.position ?? this.#at, asked, askedAt }];
   }
 
-  /** A judgement may have waited for its turn: rules take effect within seconds. */
+  /** A judgement may have waited for its turn, and for its client: rules take effect within seconds. */
   async #mayStill({ wish, rights }: OpenWish): Promise<boolean> {
     const now = await this.#deps.rights(this.#principal);
     const began = { rights, actions: ["read"], shown: wish.shown } as const;

@@ -1,15 +1,31 @@
 // Contract 5.3: a stream of large records holds some of them at a time, however slowly its client reads.
+
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, search } from "../../support/api.js";
 import { holdEvents, openEvents } from "../../support/event-source.js";
+import { bytesInSockets } from "../../support/process-facts.js";
+import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
+import { makeTable } from "../records/make.js";
 import { makePostsWithComments } from "./posts.js";
 
 /** With their comments, more than all buffers on the way hold, and less than the database sends in one message. */
 const POSTS = 60;
 const LETTERS_OF_COMMENT = 250_000;
+
+/** Of which many are told together, and more than all buffers on the way hold. */
+const LETTERS_OF_LETTER = 10_000;
+const LETTERS = 100;
+const LETTERS_MADE = 1_500;
+/** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
+const LOOKED_AT_MS = 4_500;
+/** By then the service waits for its client. */
+const STOOD_STILL_MS = 500;
+/** What waits in the service for the socket, and the event that is being sent. */
+const MOST_IN_PROCESS = 100_000;
 
 let stack: Stack;
 let admin: Api;
@@ -45,4 +61,37 @@ it("reads each record when its client comes to it, and tells all of them", async
   source.close();
   const shown = told.map(({ data: { record } }) => record.comments.length);
   expect(shown).toEqual([...Array(POSTS - 1).fill(1), 0]);
+}, 90_000);
+
+it("tells a client that reads slowly nothing more by rules that have changed meanwhile", async () => {
+  const columns = [{ name: "text", type: "text" as const }];
+  await makeTable(admin, { name: "letters", idType: "int", changes: true, columns });
+  await allowAll(admin, ["letters"], null);
+  const url = `${stack.dataUrl}/letters/changes`;
+  const begin = await openEvents(url);
+  begin.close();
+  const letters = Array.from({ length: LETTERS }, () => ({ text: "x".repeat(LETTERS_OF_LETTER) }));
+  for (let at = 0; at < LETTERS_MADE; at += LETTERS)
+    expect((await admin.post("/letters", letters)).status).toBe(201);
+  const held = await holdEvents(url, {}, begin.lastEventId);
+  const sent = async () => held.come() + (await bytesInSockets(held.port ?? 0));
+  await until(async () => {
+    const before = await sent();
+    await delay(STOOD_STILL_MS);
+    return before > 10_000 && before === (await sent());
+  });
+  const filter = { table: "letters", action: "read" };
+  const [rule] = (await admin.get("/svc_permission", { filter })).body.data;
+  expect((await admin.patch(`/svc_permission/${rule.id}`, { filter: { text: "open" } })).status).toBe(200);
+  await delay(LOOKED_AT_MS);
+  const before = await sent();
+  expect((await admin.post("/letters", { text: "open" })).status).toBe(201);
+  const source = held.read();
+  await until(
+    async () => source.told.at(-1)?.data.record?.text,
+    (text) => text === "open",
+  );
+  source.close();
+  const shown = source.told.filter(({ event }) => event === "created").length - 1;
+  expect(shown * LETTERS_OF_LETTER).toBeLessThan(before + MOST_IN_PROCESS);
 }, 90_000);
