@@ -10,6 +10,8 @@ export interface SlowReader {
   readAll(): Promise<number>;
   /** The same. @returns what came since it stopped reading */
   readRest(): Promise<string>;
+  /** How many have come until now, but for those of `readRest`. */
+  bytes(): number;
   /** Goes away without a word. */
   leave(): void;
 }
@@ -46,6 +48,7 @@ export async function readSlowly(
       return bytes;
     },
     readRest,
+    bytes: () => bytes,
     leave: () => request.destroy(),
   };
 }

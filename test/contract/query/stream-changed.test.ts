@@ -1,5 +1,6 @@
 // What a list that is read slowly shows of records that are changed before it comes to them: never what its caller may not
 // see, nor what is not kept any more.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
@@ -23,6 +24,8 @@ const LAST = {
   thanked: { status: "internal", note: "to do" },
   public: { status: "public", note: "as it was made" },
 } as const;
+/** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
+const LOOKED_AT_MS = 4_500;
 const NAMES = Object.keys(LAST);
 
 type Name = keyof typeof LAST;
@@ -164,4 +167,26 @@ it("a file is whole though a rule was made for a table that has no part in it", 
   await make(admin, "svc_permission", { role: null, table: "events", action: "read" });
   const lines = (await reader.readRest()).trimEnd().split("\n");
   expect(lines.at(-1)).toContain(titleOf(POSTS));
+});
+
+it("a list whose records share a large one breaks off when its caller may not read that any more", async () => {
+  await makeTable(admin, { name: "covers", columns: [{ name: "text", type: "text" }] });
+  const relations = [{ name: "cover", type: "many-to-one", table: "covers" }];
+  await makeTable(admin, { name: "issues", columns: [], relations });
+  const headers = await userWith("subscriber", [{}]);
+  const { body } = await admin.get("/svc_role", { filter: { name: "subscriber" } });
+  const grant = (table: string) =>
+    make(admin, "svc_permission", { role: body.data[0].id, table, action: "read" });
+  await grant("issues");
+  const { id } = await grant("covers");
+  const cover = (await make(admin, "covers", { text: "x".repeat(10 * TEXT_BYTES) })).id;
+  const issues = Array.from({ length: 100 }, () => ({ cover }));
+  expect((await admin.post("/issues", issues)).status).toBe(201);
+  reader = await readSlowly(`${stack.dataUrl}/issues?limit=0&fields=cover.text`, headers);
+  // More than the database sends first.
+  await reader.readTo(12 * MEBIBYTE);
+  expect((await admin.delete(`/svc_permission/${id}`)).status).toBe(200);
+  await delay(LOOKED_AT_MS);
+  await expect(reader.readAll()).rejects.toThrow("aborted");
+  expect(reader.bytes()).toBeLessThan(mostInSocket() + 14 * MEBIBYTE);
 });

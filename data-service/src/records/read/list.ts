@@ -53,21 +53,17 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
-  const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
-  const lasting: Lasting = (source) =>
-    caller === undefined ? source : whileAllowed(deps, caller, began, source);
   const [listed, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop }, lasting),
+    runList(deps, plan, started, { effort, stop }),
     runMeta(deps, plan.query, effort),
   ]);
-  if (format === undefined) return { ...listed, meta };
+  const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
+  const lasting = caller === undefined ? listed.records : whileAllowed(deps, caller, began, listed.records);
   // A page is all read by now, but a file of it must not look complete to who may not read it any more.
-  const records = listed.bytesHeld === undefined ? listed.records : lasting(listed.records);
-  return { ...listed, records, meta, file: { format, node: query.root } };
+  const records = format === undefined && listed.bytesHeld !== undefined ? listed.records : lasting;
+  const answer = { ...listed, records, meta };
+  return format === undefined ? answer : { ...answer, file: { format, node: query.root } };
 }
-
-/** Breaks off an answer that takes long when it may not be given any more. */
-type Lasting = <Some>(source: AsyncIterable<Some>) => AsyncIterable<Some>;
 
 /**
  * @param started when the list was asked for, in epoch milliseconds
@@ -77,7 +73,6 @@ async function runList(
   plan: Plan,
   started: number,
   { effort, stop }: { readonly effort: Effort; readonly stop: Stop },
-  lasting: Lasting,
 ): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
   const { query, rules } = plan;
   const { root } = query;
@@ -100,7 +95,7 @@ async function runList(
     return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows) };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
-  const records = shaped(lasting(endingWith(late, streamOf(deps, query, ranking, stop))), root, {
+  const records = shaped(endingWith(late, streamOf(deps, query, ranking, stop)), root, {
     complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
     unfold: (some) => unfold(root, some, shape),
     done: (count) => seen.done(() => pipelineOf(query, ranking), count),
