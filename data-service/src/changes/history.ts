@@ -1,5 +1,4 @@
 // GET /{table}/{id}/history: who changed what in one record and when, as far as the caller may read it now.
-
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { bsonTypeOf, plainJson } from "../catalog/bson-json.js";
