@@ -1,10 +1,8 @@
 // Whatever is asked of a many-to-many relation from the side that holds the lists reads the records that these lead to, and
 // never the other table from end to end: not where lists of one link and of several stand side by side either.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { MongoClient } from "mongodb";
-import { makeTable } from "../contract/records/make.js";
-import { type Api, asAdmin } from "../support/api.js";
-import { type Stack, startStack } from "../support/stack.js";
+import type { Api } from "../support/api.js";
+import { type Labelled, startLabelled } from "./labelled.js";
 
 const TAGS = 300;
 const POSTS = 120;
@@ -16,36 +14,16 @@ interface Read {
 }
 
 describe("lists of links", () => {
-  let stack: Stack;
-  let client: MongoClient;
+  let labelled: Labelled;
   let root: Api;
 
   beforeAll(async () => {
-    stack = await startStack({ env: { QUERY_PLAN_MAX_KEYS: "0" } });
-    root = await asAdmin(stack);
-    const label = { name: "label", type: "string" };
-    await makeTable(root, { name: "tags", idType: "int", columns: [label] });
-    await makeTable(root, {
-      name: "posts",
-      idType: "int",
-      columns: [label],
-      relations: [{ name: "tags", type: "many-to-many", table: "tags", inverse: "posts" }],
-    });
-    await makeTable(root, {
-      name: "notes",
-      idType: "int",
-      columns: [label],
-      relations: [{ name: "post", type: "many-to-one", table: "posts", inverse: "notes" }],
-    });
-    client = await MongoClient.connect(stack.mongodbUrl);
-    const put = (name: string, count: number, of: (at: number) => object): Promise<unknown> => {
-      const documents = Array.from({ length: count }, (_, _id) => ({
-        _id,
-        label: `${name} ${_id}`,
-        ...of(_id),
-      }));
-      return client.db().collection<{ _id: number }>(name).insertMany(documents);
-    };
+    labelled = await startLabelled();
+    root = labelled.root;
+    const { make, put } = labelled;
+    await make("tags");
+    await make("posts", { name: "tags", type: "many-to-many", table: "tags", inverse: "posts" });
+    await make("notes", { name: "post", type: "many-to-one", table: "posts", inverse: "notes" });
     await put("tags", TAGS, () => ({}));
     await put("posts", POSTS, (at) => ({
       tagsIds: Array.from({ length: linksOf(at) }, (_, nth) => (at * 7 + nth * 13) % TAGS),
@@ -53,10 +31,7 @@ describe("lists of links", () => {
     await put("notes", POSTS, (at) => ({ postId: at }));
   });
 
-  afterAll(async () => {
-    await client?.close();
-    await stack?.stop();
-  });
+  afterAll(() => labelled?.stop());
 
   test("are as long as the number of records that they lead to, which needs none of these", async () => {
     const aggregate = { tags: { count: true } };

@@ -1,10 +1,8 @@
 // A record without a link costs nothing: whatever is asked of a to-one relation reads the records that links lead to, and
 // never the other table from end to end.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { MongoClient } from "mongodb";
-import { makeTable } from "../contract/records/make.js";
-import { type Api, asAdmin } from "../support/api.js";
-import { type Stack, startStack } from "../support/stack.js";
+import type { Api } from "../support/api.js";
+import { type Labelled, startLabelled } from "./labelled.js";
 
 const AUTHORS = 300;
 const POSTS = 120;
@@ -16,39 +14,22 @@ interface Read {
 }
 
 describe("records without a link", () => {
-  let stack: Stack;
-  let client: MongoClient;
+  let labelled: Labelled;
   let root: Api;
 
   beforeAll(async () => {
-    stack = await startStack({ env: { QUERY_PLAN_MAX_KEYS: "0" } });
-    root = await asAdmin(stack);
-    const columns = [{ name: "label", type: "string" }];
-    const linked = (name: string, table: string, inverse: string): object[] => [
-      { name, type: "many-to-one", table, inverse },
-    ];
-    await makeTable(root, { name: "authors", idType: "int", columns });
-    await makeTable(root, {
-      name: "posts",
-      idType: "int",
-      columns,
-      relations: linked("author", "authors", "posts"),
+    labelled = await startLabelled();
+    root = labelled.root;
+    const { make, put } = labelled;
+    const linked = (name: string, table: string, inverse: string): object => ({
+      name,
+      type: "many-to-one",
+      table,
+      inverse,
     });
-    await makeTable(root, {
-      name: "notes",
-      idType: "int",
-      columns,
-      relations: linked("post", "posts", "notes"),
-    });
-    client = await MongoClient.connect(stack.mongodbUrl);
-    const put = (name: string, count: number, of: (at: number) => object): Promise<unknown> => {
-      const documents = Array.from({ length: count }, (_, _id) => ({
-        _id,
-        label: `${name} ${_id}`,
-        ...of(_id),
-      }));
-      return client.db().collection<{ _id: number }>(name).insertMany(documents);
-    };
+    await make("authors");
+    await make("posts", linked("author", "authors", "posts"));
+    await make("notes", linked("post", "posts", "notes"));
     await put("authors", AUTHORS, () => ({}));
     // Links, nulls and no field at all.
     await put("posts", POSTS, (at) => [{ authorId: at }, { authorId: null }, {}][at % 3] ?? {});
@@ -56,18 +37,10 @@ describe("records without a link", () => {
     // What another program leaves where a link belongs.
     const left = [null, [], [1, 2], /x/, {}, "1", undefined];
     await put("pages", POSTS, (at) => ({ authorId: at % 2 === 0 ? at : left[at % left.length] }));
-    await makeTable(root, {
-      name: "pages",
-      idType: "int",
-      columns,
-      relations: linked("author", "authors", "pages"),
-    });
+    await make("pages", linked("author", "authors", "pages"));
   });
 
-  afterAll(async () => {
-    await client?.close();
-    await stack?.stop();
-  });
+  afterAll(() => labelled?.stop());
 
   test.each<[asked: string, query: Record<string, unknown>, table?: string]>([
     ["sorts by a column", { sort: "author.label" }],
