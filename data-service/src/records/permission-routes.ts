@@ -1,5 +1,4 @@
 // Routes about rights themselves: what I may do, and, for root admins, why somebody may do something.
-
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";

@@ -30,8 +30,8 @@ export type Session =
       readonly origin: string;
       /** What came with its token, should the data service refuse that; undefined where the token is new. */
       readonly carried: Carried | undefined;
-      /** When the refresh was asked for (`performance.now`) whose cookies the answer brings; undefined where it brings none. */
-      readonly refreshAskedAt?: number;
+      /** When the refresh token that came was replaced (see RefreshResult), if the answer brings the next one. */
+      readonly replacedAt?: number;
     };
 
 export type RefreshedAnswerLimits = Pick<Limits, "refreshedAnswerMs" | "leastRefreshedAnswerMs">;
@@ -44,8 +44,8 @@ export function latestAnswer(
   { refreshedAnswerMs, leastRefreshedAnswerMs }: RefreshedAnswerLimits,
   session: Session,
 ): number | undefined {
-  if (session.kind !== "cookie" || session.refreshAskedAt === undefined) return undefined;
-  return Math.max(session.refreshAskedAt + refreshedAnswerMs, performance.now() + leastRefreshedAnswerMs);
+  if (session.kind !== "cookie" || session.replacedAt === undefined) return undefined;
+  return Math.max(session.replacedAt + refreshedAnswerMs, performance.now() + leastRefreshedAnswerMs);
 }
 
 export interface LoadSessionDeps extends ServedPages {
@@ -142,7 +142,7 @@ export async function refreshSession(
     const takeBack = writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
     // Another answer may have brought the new token to the browser by then.
     yieldToNewer(deps, response, [refreshToken, result.tokens.refreshToken], takeBack);
-    return { ...session, refreshAskedAt: result.askedAt };
+    return { ...session, replacedAt: result.replacedAt };
   }
   return session;
 }

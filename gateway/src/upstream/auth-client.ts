@@ -26,10 +26,10 @@ export type LoginResult =
 /** `refused` only when the data service said that this token is not valid; every other failure is thrown. */
 export type RefreshResult =
   /**
-   * `askedAt`: by `performance.now`, or earlier where these tokens had been made before. The token that was presented is good for
-   * a while from then on.
+   * `replacedAt` (`performance.now`): not after the moment when the token that was presented was replaced, from which on it is
+   * good for a while. Whoever asks again is told of a replacement that was made before.
    */
-  | { readonly kind: "session"; readonly tokens: TokenPair; readonly askedAt: number }
+  | { readonly kind: "session"; readonly tokens: TokenPair; readonly replacedAt: number }
   | { readonly kind: "refused" };
 
 /**
@@ -125,7 +125,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
           return {
             kind: "session",
             tokens,
-            askedAt: Math.min(askedAt, performance.now() - ageMs(tokens, answer)),
+            replacedAt: Math.min(askedAt, performance.now() - ageMs(tokens, answer)),
           };
         }
         const refusal = refusalOf(answer);

@@ -1,5 +1,4 @@
 // Contract 5.3: a stream of large records holds some of them at a time, however slowly its client reads.
-
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";

@@ -1,5 +1,4 @@
 // DELETE of records, with all that `onDelete` asks for.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Rights } from "../../permission/rights.js";

@@ -1,5 +1,4 @@
 // One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
-
 import type { Json } from "@portico/shared/json";
 import { deserialize, serialize } from "bson";
 import type { Table } from "../../catalog/catalog.js";

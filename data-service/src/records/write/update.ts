@@ -1,5 +1,4 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
-
 import type { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
