@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters, SignJWT } from "jose";
-import { agingCache } from "../aging-cache.js";
+import { agingCache } from "./aging-cache.js";
 import { type KeyRing, LONGEST_LIFE_SECONDS } from "./keys.js";
 import { isSessionId } from "./session.js";
 

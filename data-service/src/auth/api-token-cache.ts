@@ -1,7 +1,7 @@
 // Which API tokens are good and what their users may be, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
-import { agingCache } from "../aging-cache.js";
+import { agingCache } from "./aging-cache.js";
 import { type ApiToken, hashOfApiToken } from "./api-token.js";
 import { isForRoot, KNOWN_FOR_MS, type RootOrigin } from "./session.js";
 import type { ActiveUser } from "./session-cache.js";

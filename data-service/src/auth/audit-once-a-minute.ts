@@ -1,7 +1,7 @@
 // For events that a client can cause in a loop: each instance writes the same entry at most once a minute, so that the log
 // is not flooded.
 import type { Clock } from "@portico/shared/clock";
-import { agingCache } from "../aging-cache.js";
+import { agingCache } from "./aging-cache.js";
 import type { Audit, AuditEvent } from "./audit.js";
 import type { ClientFacts } from "./issue-session.js";
 

@@ -1,6 +1,6 @@
 // Which sessions are alive and what their users may do, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
-import { agingCache } from "../aging-cache.js";
+import { agingCache } from "./aging-cache.js";
 import { isAlive, KNOWN_FOR_MS, type Opened, openedOf, type RootOrigin, type Session } from "./session.js";
 
 const MAX_SESSIONS = 10_000;

@@ -1,8 +1,8 @@
 // A change as it was noted -> the definitions of the table that it was about.
 import type { Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import { valuePath } from "../catalog/value-path.js";
 import type { TableChange } from "../mongo/change-store.js";
+import { valuePath } from "./value-path.js";
 
 type Noted = Pick<TableChange, "table" | "before" | "after">;
 
@@ -22,7 +22,7 @@ export function ownTransition(change: Noted): Transition | undefined {
   return before && after && { before, after };
 }
 
-/** By which changes a member's values came from one field to another; see catalog/value-path. */
+/** By which changes a member's values came from one field to another; see value-path. */
 export type PathOf = (
   member: string,
   between: Parameters<typeof valuePath>[1],

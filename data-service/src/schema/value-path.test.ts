@@ -1,7 +1,7 @@
 // Which changes have led a column's values from one field to another.
 import { describe, expect, it } from "@jest/globals";
-import type { Transition } from "./changed-fields.js";
-import { bareColumn, bareTable } from "./definition-fixture.js";
+import type { Transition } from "../catalog/changed-fields.js";
+import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { valuePath } from "./value-path.js";
 
 /** A change that moves the values of a column. */

@@ -1,5 +1,5 @@
 // By which changes of its table a member's values came from one field into another. Pure.
-import type { Transition } from "./changed-fields.js";
+import type { Transition } from "../catalog/changed-fields.js";
 
 /**
  * Each field was made by one change, from the field before.
