@@ -35,9 +35,14 @@ export function gramField(column: Pick<Column, "field">): string {
   return OWN_FIELDS.grams.prefix + column.field;
 }
 
+/** Those of the columns that have grams. */
+export function searchableOf<Kind extends Pick<Column, "searchable">>(columns: Iterable<Kind>): Kind[] {
+  return [...columns].filter((column) => column.searchable);
+}
+
 /** Where the grams of those columns that are searchable are stored. */
 export function gramFieldsOf(columns: Iterable<Pick<Column, "field" | "searchable">>): string[] {
-  return [...columns].filter((column) => column.searchable).map(gramField);
+  return searchableOf(columns).map(gramField);
 }
 
 /** True for columns that could be searchable, and so may have been. */
@@ -70,8 +75,7 @@ function gramsOf(text: string): readonly string[] {
 
 /** What a new record gets for its searchable columns where it has no values. */
 export function emptyGrams(columns: Iterable<Column>): Readonly<Record<string, readonly string[]>> {
-  const searchable = [...columns].filter((column) => column.searchable);
-  return Object.fromEntries(searchable.map((column) => [gramField(column), []]));
+  return Object.fromEntries(searchableOf(columns).map((column) => [gramField(column), []]));
 }
 
 /** Beginnings of grams that every text with this part has, spread over the part; none when it is too short. */

@@ -1,6 +1,6 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
 import { type Column, type Counter, type Relation, requireField, type Table } from "./catalog.js";
-import { gramField } from "./grams.js";
+import { gramField, searchableOf } from "./grams.js";
 import { OWN_FIELDS } from "./own-fields.js";
 
 export interface IndexSpec {
@@ -59,7 +59,7 @@ export function counterIndex({ column }: Counter): IndexSpec {
 
 /** The indexes that searches of a table use. */
 export function gramIndexesOf(table: Table): IndexSpec[] {
-  return [...table.columns.values()].filter((column) => column.searchable).map(grams);
+  return searchableOf(table.columns.values()).map(grams);
 }
 
 function isDate({ type, encrypted }: Column): boolean {

@@ -1,7 +1,7 @@
 // Which members of a changed table need values that are computed from existing records, and which computed values nobody
 // needs any more.
 import type { Column, Relation, Table } from "../catalog/catalog.js";
-import { gramFieldsOf } from "../catalog/grams.js";
+import { gramFieldsOf, searchableOf } from "../catalog/grams.js";
 
 /** Members that were switched on, or whose values are now stored elsewhere. */
 export interface Derived {
@@ -20,12 +20,13 @@ export type BackfillDerived = (derived: Derived, report: (records: number) => Pr
 
 /** @returns undefined when there is nothing to compute */
 export function newlyDerived(before: Table | undefined, after: Table): Derived | undefined {
-  const formerColumns = new Map([...(before?.columns.values() ?? [])].map((each) => [each.id, each]));
+  const formerTexts = new Map(
+    searchableOf(before?.columns.values() ?? []).map(({ id, field }) => [id, field]),
+  );
   const formerRelations = new Map([...(before?.relations.values() ?? [])].map((each) => [each.id, each]));
-  const searchable = [...after.columns.values()].filter((column) => {
-    const former = formerColumns.get(column.id);
-    return column.searchable && !(former?.searchable === true && former.field === column.field);
-  });
+  const searchable = searchableOf(after.columns.values()).filter(
+    ({ id, field }) => formerTexts.get(id) !== field,
+  );
   const counted = [...after.relations.values()].filter((relation) => {
     const former = formerRelations.get(relation.id);
     const isOwn = relation.link.on === "self" && relation.counter !== undefined;

@@ -1,6 +1,6 @@
 // Stores grams for records that were written before their column became searchable, batch by batch.
 import { type Column, type Table, tableById } from "../../catalog/catalog.js";
-import { gramField, storedGrams } from "../../catalog/grams.js";
+import { gramField, searchableOf, storedGrams } from "../../catalog/grams.js";
 import type { DiskSpace } from "../../mongo/disk-space.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
@@ -24,11 +24,6 @@ const BATCH = 200;
 /** The space that a gram takes in its record and in the index. */
 const GRAM_BYTES = 40;
 
-/** The columns whose records may still have to be indexed. */
-export function searchableColumns(table: Table): readonly Column[] {
-  return [...table.columns.values()].filter((column) => column.searchable);
-}
-
 /**
  * Completes the grams of a table. The records themselves say what is missing, so that this may be interrupted at any
  * moment, and done by several instances at once.
@@ -38,7 +33,7 @@ export function searchableColumns(table: Table): readonly Column[] {
 export async function fillSearch(deps: FillDeps, table: Table, isStopping: () => boolean): Promise<number> {
   await deps.indexGrams(table);
   let filled = 0;
-  for (const column of searchableColumns(table)) {
+  for (const column of searchableOf(table.columns.values())) {
     for (let made = BATCH; made > 0 && !isStopping(); filled += made) {
       // A change of the table waits for the batch, and then removes the grams.
       made = await deps.gate.run(() => fillBatch(deps, table.id, column.id));
@@ -54,7 +49,7 @@ export async function fillSearch(deps: FillDeps, table: Table, isStopping: () =>
 async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
   const { catalogs, store, diskSpace } = deps;
   const table = tableById(await catalogs.get(), tableId);
-  const column = table && searchableColumns(table).find(({ id }) => id === columnId);
+  const column = table && searchableOf(table.columns.values()).find(({ id }) => id === columnId);
   if (table === undefined || column === undefined) return 0;
   const missing = { [gramField(column)]: { $exists: false } };
   const project = { $project: { _id: 1, [column.field]: 1 } };

@@ -1,7 +1,8 @@
 // Keeps searchable columns complete in the background: at the start, when told of a change, and now and then, because
 // another instance may have changed a table, or have written a record before it knew of the change.
 import type { Logger } from "@portico/shared/logger";
-import { type FillDeps, fillSearch, searchableColumns } from "./fill-search.js";
+import { searchableOf } from "../../catalog/grams.js";
+import { type FillDeps, fillSearch } from "./fill-search.js";
 
 export interface SearchFillerDeps extends FillDeps {
   readonly logger: Logger;
@@ -48,7 +49,7 @@ async function fillAll(deps: SearchFillerDeps, isStopping: () => boolean): Promi
     if (isStopping()) return;
     // Asked again for each: the earlier tables may have taken minutes, and this one may have changed by now.
     const table = (await current())?.find((each) => each.id === id);
-    if (table === undefined || searchableColumns(table).length === 0) continue;
+    if (table === undefined || searchableOf(table.columns.values()).length === 0) continue;
     const filled = (await fillSearch(deps, table, isStopping).catch(failed)) ?? 0;
     if (filled > 0) logger.info({ table: table.name, records: filled }, "indexed records for searching");
   }
