@@ -6,7 +6,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
 import type { Principal } from "../principal.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { StoredRecord } from "../query/lower/document.js";
 import { decideAs } from "../records/decide-as.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
 import { readShaped, recordShape } from "../records/read/read-one.js";

@@ -6,8 +6,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { sameValue } from "../catalog/restore-value.js";
 import { asStored } from "../query/as-read.js";
-import type { Document } from "../query/lower/document.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { Document, StoredRecord } from "../query/lower/document.js";
 
 /** What happened to a record. */
 export type ChangeKind = "created" | "updated" | "deleted";

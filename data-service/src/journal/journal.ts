@@ -5,7 +5,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { StoredRecord } from "../query/lower/document.js";
 import { until } from "../until.js";
 import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending, takenBackOf } from "./entry.js";
 

@@ -17,8 +17,7 @@ import {
   type UpdateOperators,
 } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
-import type { Document, Stage } from "../query/lower/document.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { refuseContended, untilStill } from "../until-still.js";
 import {
   type Actor,

@@ -6,8 +6,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
-import type { Document } from "../query/lower/document.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { Document, StoredRecord } from "../query/lower/document.js";
 import { asError, turnLoader } from "./turn-loader.js";
 
 /** Ids of one query. A request for more has a query to itself. */

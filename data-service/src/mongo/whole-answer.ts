@@ -1,8 +1,7 @@
 // Reads whose answer fits into one message, as nearly all do: one database command, which costs the driver two thirds of the
 // processor time that a cursor takes. The driver does not repeat such a command by itself; this does.
 import { type Db, type Document, Long } from "mongodb";
-import type { Stage } from "../query/lower/document.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { Stage, StoredRecord } from "../query/lower/document.js";
 import { isLost } from "./driver-errors.js";
 import { findForm } from "./find-form.js";
 

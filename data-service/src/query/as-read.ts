@@ -1,8 +1,7 @@
 // What was read from the database goes back into it: as a value, and as the condition that it is still the same.
 import { isStorable } from "../catalog/bson-json.js";
 import type { Stored } from "../catalog/column-types.js";
-import { type Document, LIST, NO_LIST } from "./lower/document.js";
-import type { StoredRecord } from "./shape.js";
+import { type Document, LIST, NO_LIST, type StoredRecord } from "./lower/document.js";
 
 /**
  * The only place that assumes this: ids, links and other values of a document that was read are neither absent nor null.

@@ -6,7 +6,8 @@ import { ALWAYS, NEVER } from "./ast.js";
 import { authorizeRead } from "./authorize-read.js";
 import { bindQuery } from "./bind-query.js";
 import { catalog, rootView, table } from "./library-fixture.js";
-import { type StoredRecord, shaper } from "./shape.js";
+import type { StoredRecord } from "./lower/document.js";
+import { shaper } from "./shape.js";
 
 function shaped(of: string, fields: string, document: StoredRecord, view = rootView): unknown {
   const query = bindQuery({ fields, filterFromText: false }, table(of), view, {

@@ -7,13 +7,11 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import { CantDecrypt } from "../store-refusals.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
+import type { StoredRecord } from "./lower/document.js";
 import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
 
 /** Decrypts values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;
-
-/** A document as the driver returns it. */
-export type StoredRecord = Readonly<Record<string, unknown>>;
 
 type Shape = (document: StoredRecord) => Json;
 

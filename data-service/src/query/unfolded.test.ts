@@ -4,7 +4,7 @@ import { Binary } from "bson";
 import { authorizeRead } from "./authorize-read.js";
 import { bindQuery } from "./bind-query.js";
 import { rootView, table } from "./library-fixture.js";
-import type { StoredRecord } from "./shape.js";
+import type { StoredRecord } from "./lower/document.js";
 import { unfoldedSizes } from "./unfolded.js";
 
 function nodeOf(of: string, fields: string) {

@@ -2,8 +2,8 @@
 // answer writes them out for each of these, so a few of them can become millions. Pure.
 import { bsonTypeOf, isBinary } from "../catalog/bson-json.js";
 import type { AuthorizedNode } from "./ast.js";
+import type { StoredRecord } from "./lower/document.js";
 import { childField, isKeyOnly } from "./lower/read.js";
-import type { StoredRecord } from "./shape.js";
 
 /** What a record costs besides its values: its names and its braces. */
 const RECORD = 64;

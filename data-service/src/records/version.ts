@@ -9,8 +9,7 @@ import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { ReadView } from "../permission/read-view.js";
-import type { Document } from "../query/lower/document.js";
-import type { StoredRecord } from "../query/shape.js";
+import type { Document, StoredRecord } from "../query/lower/document.js";
 
 /** A record as an answer shows it. */
 export interface Versioned {

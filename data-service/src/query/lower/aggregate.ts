@@ -3,10 +3,9 @@ import type { Json } from "@portico/shared/json";
 import type { Column } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { AggregateKey, AggregateOp, AuthorizedQuery } from "../ast.js";
-import type { StoredRecord } from "../shape.js";
 import { matchStages } from "./condition.js";
 import { counterFor } from "./counter-for.js";
-import { type Document, Names, type Stage } from "./document.js";
+import { type Document, Names, type Stage, type StoredRecord } from "./document.js";
 import { countJoin } from "./sort.js";
 
 /** The pipeline whose single document holds every aggregate asked for. */

@@ -12,6 +12,9 @@ export interface Document {
 /** One stage of an aggregation pipeline. */
 export type Stage = Document;
 
+/** A document as the driver returns it. */
+export type StoredRecord = Readonly<Record<string, unknown>>;
+
 /** A $match document without conditions; these two constants are recognised and folded away. */
 export const MATCH_ALL: Document = {};
 /** No document has an id out of an empty list; the database's planner knows that and reads nothing. */

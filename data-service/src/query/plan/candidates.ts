@@ -8,8 +8,7 @@ import type { Column } from "../../catalog/catalog.js";
 import { ANY_GRAM, gramField, lookedUpGrams, spread } from "../../catalog/grams.js";
 import type { AuthorizedPredicate, Candidates, Tested } from "../ast.js";
 import { prefixPattern } from "../lower/condition.js";
-import type { Stage } from "../lower/document.js";
-import type { StoredRecord } from "../shape.js";
+import type { Stage, StoredRecord } from "../lower/document.js";
 
 /** Which grams to look up for a search; if that was not asked, MongoDB chooses among a few. */
 export type Rarest = ReadonlyMap<Tested, readonly string[]>;

@@ -5,7 +5,7 @@ import type { Relation } from "../../catalog/catalog.js";
 import { ALWAYS, type AuthorizedChild } from "../ast.js";
 import { authorizeNode } from "../authorize-read.js";
 import { rootView, table } from "../library-fixture.js";
-import type { StoredRecord } from "../shape.js";
+import type { StoredRecord } from "../lower/document.js";
 import { keyText } from "./key-text.js";
 import { askedKeys, handOut, handOutCounts, togetherQuestion } from "./together.js";
 

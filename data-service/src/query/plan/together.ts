@@ -4,8 +4,8 @@ import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
 import type { AuthorizedChild, Step } from "../ast.js";
+import type { StoredRecord } from "../lower/document.js";
 import { GROUP_SIZE, type Together } from "../lower/read.js";
-import type { StoredRecord } from "../shape.js";
 import { keyText, linkedKeys } from "./key-text.js";
 
 /**

@@ -6,9 +6,8 @@ import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
 import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
-import { type Document, Names, type Stage } from "../lower/document.js";
+import { type Document, Names, type Stage, type StoredRecord } from "../lower/document.js";
 import { onlyLinks } from "../lower/links.js";
-import type { StoredRecord } from "../shape.js";
 import { keyText } from "./key-text.js";
 
 /** A sort by the greatest or least child. */

@@ -4,10 +4,9 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { getOrMake } from "../../get-or-make.js";
-import type { Document } from "../../query/lower/document.js";
+import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { namedId } from "../../query/lower/named-id.js";
-import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
 import {
   blockedDelete,

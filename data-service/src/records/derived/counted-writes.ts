@@ -16,9 +16,8 @@ import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { throwAway } from "../../mongo/driver-errors.js";
 import type { RecordStore, Updated } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
-import { allOf, type Document } from "../../query/lower/document.js";
+import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { linksElsewhere, stillLinks } from "../../query/lower/links.js";
-import type { StoredRecord } from "../../query/shape.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { mayStillBeDone } from "../whole/uncertain.js";
 

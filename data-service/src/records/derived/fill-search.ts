@@ -4,8 +4,7 @@ import { gramField, searchableOf, storedGrams } from "../../catalog/grams.js";
 import type { DiskSpace } from "../../mongo/disk-space.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
-import type { Document } from "../../query/lower/document.js";
-import type { StoredRecord } from "../../query/shape.js";
+import type { Document, StoredRecord } from "../../query/lower/document.js";
 import type { CurrentCatalog } from "../../schema/current-catalog.js";
 import type { WriteGate } from "../../schema/write-gate.js";
 

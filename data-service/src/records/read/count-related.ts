@@ -7,10 +7,9 @@ import type { RecordStore } from "../../mongo/record-store.js";
 import { countRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
 import type { CountNode, RowRules } from "../../query/ast.js";
-import type { Stage } from "../../query/lower/document.js";
+import type { Stage, StoredRecord } from "../../query/lower/document.js";
 import { countField, GROUP_SIZE, lowerCounts, lowerCountsApart } from "../../query/lower/read.js";
 import { askedKeys, handOutCounts } from "../../query/plan/together.js";
-import type { StoredRecord } from "../../query/shape.js";
 import type { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";
 

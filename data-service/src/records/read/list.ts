@@ -1,8 +1,9 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { AuthorizedNode } from "../../query/ast.js";
+import type { StoredRecord } from "../../query/lower/document.js";
 import { mostRecords } from "../../query/lower/read.js";
-import { type StoredRecord, shaper } from "../../query/shape.js";
+import { shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import { Stop } from "../../stop.js";

@@ -6,10 +6,10 @@ import { ALWAYS, type AuthorizedPredicate, type Predicate } from "../../query/as
 import { authorizePredicate, authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
 import { catalog, column, rootView, step, table } from "../../query/library-fixture.js";
+import type { StoredRecord } from "../../query/lower/document.js";
 import { lowerList } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { THRESHOLDS } from "../../query/plan/thresholds.js";
-import type { StoredRecord } from "../../query/shape.js";
 import { Effort } from "./effort.js";
 import { planKind } from "./plan-kind.js";
 import { planRead } from "./plan-read.js";

@@ -6,7 +6,7 @@ import type { RecordStore } from "../../mongo/record-store.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, RowRules } from "../../query/ast.js";
 import { withFilter, withNarrowedRules, withNarrowing } from "../../query/authorize-read.js";
-import type { Stage } from "../../query/lower/document.js";
+import type { Stage, StoredRecord } from "../../query/lower/document.js";
 import { canRank } from "../../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../../query/lower/read.js";
 import {
@@ -29,7 +29,6 @@ import {
   windowQuestion,
   windowSize,
 } from "../../query/plan/window.js";
-import type { StoredRecord } from "../../query/shape.js";
 import { type Effort, whileWanted } from "./effort.js";
 import { type Ask, keysIn, type Narrow, namesRecords, narrower, resolve } from "./resolve-relations.js";
 

@@ -2,10 +2,9 @@
 import { getOrMake } from "../../get-or-make.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { idsPipeline } from "../../query/lower/by-ids.js";
-import type { Document, Stage } from "../../query/lower/document.js";
+import type { Document, Stage, StoredRecord } from "../../query/lower/document.js";
 import { lowerList, ownFields, type Ranking, readsTogether } from "../../query/lower/read.js";
 import { keyText } from "../../query/plan/key-text.js";
-import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
 import { type Effort, whileWanted } from "./effort.js";
 import { type Plan, rankAfterAll } from "./plan-read.js";

@@ -9,7 +9,7 @@ import { piecesOf } from "../../pieces.js";
 import { childRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedChild, AuthorizedNode, RowRules } from "../../query/ast.js";
-import type { Stage } from "../../query/lower/document.js";
+import type { Stage, StoredRecord } from "../../query/lower/document.js";
 import {
   asksTogether,
   childField,
@@ -21,7 +21,6 @@ import {
   type Together,
 } from "../../query/lower/read.js";
 import { type HandedOut, handOut, togetherQuestion } from "../../query/plan/together.js";
-import type { StoredRecord } from "../../query/shape.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import { tookTooLong } from "../../store-refusals.js";
 import { countRelated } from "./count-related.js";

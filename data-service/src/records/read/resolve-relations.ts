@@ -18,11 +18,10 @@ import {
   isOnRelated,
   isRelational,
 } from "../../query/lower/condition.js";
-import type { Stage } from "../../query/lower/document.js";
+import type { Stage, StoredRecord } from "../../query/lower/document.js";
 import { answered, distinctKeyQuestion, keyField, keyQuestion } from "../../query/plan/key-question.js";
 import { KeyRoom } from "../../query/plan/key-room.js";
 import { MOST_RULE_KEYS } from "../../query/plan/thresholds.js";
-import type { StoredRecord } from "../../query/shape.js";
 
 /** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
 const CROWD = 4;

@@ -3,8 +3,7 @@
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { gramField } from "../../catalog/grams.js";
 import { asStored } from "../../query/as-read.js";
-import { allOf } from "../../query/lower/document.js";
-import type { StoredRecord } from "../../query/shape.js";
+import { allOf, type StoredRecord } from "../../query/lower/document.js";
 import { Taken } from "../../store-refusals.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { isBound, takesAlong } from "../delete/delete-effects.js";

@@ -2,8 +2,7 @@
 import { isClientError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { allOf, type Document } from "../../query/lower/document.js";
-import type { StoredRecord } from "../../query/shape.js";
+import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { underNote } from "../acting-for.js";
 import { withUnseen } from "../body/former-links.js";
 import { requireLinked } from "../body/require-linked.js";

@@ -6,8 +6,7 @@ import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
-import { allOf, type Document } from "../../query/lower/document.js";
-import type { StoredRecord } from "../../query/shape.js";
+import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { underNote } from "../acting-for.js";
 import {
   alternativesFor,
