@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { requireField } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import { systemTables } from "../catalog/system-tables.js";
 import { type AccountEvent, accountEvents } from "./account-events.js";
 

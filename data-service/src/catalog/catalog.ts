@@ -1,7 +1,8 @@
 // The catalog: every table of this moment, frozen. All names a request can use are looked up here.
 import type { Json } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
-import type { ColumnType, Stored } from "./column-types.js";
+import type { ColumnType } from "./column-types.js";
+import type { Stored } from "./stored.js";
 
 export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;
 export type IdType = (typeof ID_TYPES)[number];

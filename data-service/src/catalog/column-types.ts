@@ -1,11 +1,12 @@
 // The column types, one row each: what JSON they accept, what is stored, and what may be done with them.
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
-import { type Binary, Decimal128, Double, type Long, ObjectId, UUID } from "bson";
+import { Decimal128, Double, type Long, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isStoredNumber, numberText, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { INT64_MAX, INT64_MIN, int64 } from "./int64.js";
 import { parseDay, parseInstant } from "./iso-date.js";
 import { mixedIdText, parseMixedId } from "./mixed-id.js";
+import type { Stored } from "./stored.js";
 
 export const COLUMN_TYPE_NAMES = [
   "string",
@@ -37,22 +38,6 @@ export const ALL_TYPE_NAMES: readonly ColumnType[] = [...COLUMN_TYPE_NAMES, "mix
 export function columnOf(type: ColumnType): string {
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type} column`;
 }
-
-/** A value as MongoDB holds it. Never null: absence is not a value. */
-export type Stored =
-  | string
-  | number
-  | boolean
-  | Date
-  | Double
-  | Long
-  | Decimal128
-  | ObjectId
-  | Binary
-  | StoredList
-  | JsonObject;
-
-export interface StoredList extends ReadonlyArray<Stored | null> {}
 
 /** The operator families a type allows; see query/operators.ts. */
 export type OperatorFamily = "equality" | "order" | "text" | "membership";

@@ -2,8 +2,9 @@
 import { isArray, type Json } from "@portico/shared/json";
 import { readJson } from "@portico/shared/read-json";
 import type { Column } from "./catalog.js";
-import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
+import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import { compareDecimals, plainDecimal } from "./decimal.js";
+import type { Stored } from "./stored.js";
 
 export interface Converted {
   /** Undefined when the new type has no corresponding value. */

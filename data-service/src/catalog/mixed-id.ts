@@ -10,8 +10,8 @@
 import { type Json, nestsDeeperThan } from "@portico/shared/json";
 import { EJSON, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isStorable, plainJson, uuidText } from "./bson-json.js";
-import type { Stored } from "./column-types.js";
 import { int64 } from "./int64.js";
+import type { Stored } from "./stored.js";
 
 const OBJECT_ID = /^[0-9a-f]{24}$/;
 const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

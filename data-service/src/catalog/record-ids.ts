@@ -1,6 +1,7 @@
 // The ids of records that were read: as text, and as values to ask for again.
 import type { Table } from "./catalog.js";
-import { COLUMN_TYPES, type Stored } from "./column-types.js";
+import { COLUMN_TYPES } from "./column-types.js";
+import type { Stored } from "./stored.js";
 
 /** An id as the text that stands for it in messages and comparisons. */
 export function idText(table: Table, id: unknown): string {

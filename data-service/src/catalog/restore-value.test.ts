@@ -2,8 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import type { Column } from "./catalog.js";
-import { COLUMN_TYPES, type Stored } from "./column-types.js";
+import { COLUMN_TYPES } from "./column-types.js";
 import { type ColumnBack, linkRestorer, type Restorer, restorer, sameValue } from "./restore-value.js";
+import type { Stored } from "./stored.js";
 
 const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   id: "c",

@@ -3,8 +3,9 @@ import { isArray, type Json } from "@portico/shared/json";
 import { EJSON, serialize } from "bson";
 import { same } from "./canonical.js";
 import type { Column } from "./catalog.js";
-import { COLUMN_TYPES, type Stored } from "./column-types.js";
+import { COLUMN_TYPES } from "./column-types.js";
 import { convertValue } from "./convert.js";
+import type { Stored } from "./stored.js";
 
 /** Undefined if what is there stays; `value` is undefined if the field should be empty. */
 export type Restored = { readonly value: Stored | undefined } | undefined;

@@ -2,8 +2,9 @@
 import { RE2JS } from "re2js";
 import { getOrMake } from "../get-or-make.js";
 import type { Rules } from "./catalog.js";
-import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
+import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import { isEmailAddress } from "./email-address.js";
+import type { Stored } from "./stored.js";
 
 /** A text that the parser would repair, as browsers do with what somebody types, is not a valid address. */
 const HTTP_URL = /^https?:\/\/[^\s\p{Cc}/\\?#][^\s\p{Cc}\\]*$/iu;

@@ -2,9 +2,9 @@
 // the record satisfied such a rule or filter before; or which a restoration is still to bring back after the record. It is judged
 // by the rest, and where that decides nothing the caller has to load anew.
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import { DELETION_FIELD } from "../catalog/soft-delete.js";
+import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { possibly, surely } from "../query/bounds.js";

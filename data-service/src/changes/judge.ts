@@ -1,8 +1,9 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";

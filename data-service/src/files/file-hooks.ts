@@ -3,9 +3,9 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_KEY, TURN_FIELD } from "../catalog/own-fields.js";
 import { idText } from "../catalog/record-ids.js";
+import type { Stored } from "../catalog/stored.js";
 import type { ContentLedger } from "../mongo/content-ledger.js";
 import type { Lock } from "../mongo/lock.js";
 import type { RecordStore } from "../mongo/record-store.js";

@@ -2,9 +2,9 @@
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import { isBinary, isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { sameValue } from "../catalog/restore-value.js";
+import type { Stored } from "../catalog/stored.js";
 import { asStored } from "../query/as-read.js";
 import type { Document, StoredRecord } from "../query/lower/document.js";
 

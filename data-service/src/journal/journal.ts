@@ -1,8 +1,8 @@
 // Records changes in the journal: announced before they are made, published when they are, repaired after a crash.
 import type { Logger } from "@portico/shared/logger";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
+import type { Stored } from "../catalog/stored.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { StoredRecord } from "../query/lower/document.js";

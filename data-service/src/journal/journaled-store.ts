@@ -4,9 +4,9 @@
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import { sameValue } from "../catalog/restore-value.js";
+import type { Stored } from "../catalog/stored.js";
 import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
 import {
   type ListChange,

@@ -1,7 +1,7 @@
 // Which contents are the bytes of a file or of a picture made from it, and which are being added or removed.
 import { type Collection, type Db, ObjectId } from "mongodb";
-import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_KEY } from "../catalog/own-fields.js";
+import type { Stored } from "../catalog/stored.js";
 
 /** A content that no record may name yet, or any more. Whoever works on it renews its lease. */
 interface PendingDocument {

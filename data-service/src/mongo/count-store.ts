@@ -5,7 +5,7 @@
 // so a process that made it and was only slow finds out.
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, ObjectId } from "mongodb";
 import type { Counter } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import { asStored } from "../query/as-read.js";
 import { eachLink } from "../query/lower/each-link.js";
 import { linksTo } from "../query/lower/links.js";

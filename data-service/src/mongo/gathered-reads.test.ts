@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { Decimal128, MongoNetworkError } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
+import type { Stored } from "../catalog/stored.js";
 import { systemTables } from "../catalog/system-tables.js";
 import { GatheredReads } from "./gathered-reads.js";
 

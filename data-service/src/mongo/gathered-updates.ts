@@ -3,8 +3,8 @@
 import type DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
 import type { Document as BsonDocument, Collection, UpdateFilter } from "mongodb";
-import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
+import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document } from "../query/lower/document.js";
 import { away } from "./driver-errors.js";

@@ -2,7 +2,7 @@
 // `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
 import { EJSON } from "bson";
 import { BSON, type Collection, type Db, type ObjectId } from "mongodb";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Entry, Pending } from "../journal/entry.js";
 import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";

@@ -12,9 +12,9 @@ import type {
 } from "mongodb";
 import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { MOVES_FIELD, VERSION_FIELD } from "../catalog/own-fields.js";
 import { idText } from "../catalog/record-ids.js";
+import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
 import { idsPipeline } from "../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
@@ -25,6 +25,7 @@ import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
+import type { ReadLimits } from "./read-limits.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
 import { mostAnswered, READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
@@ -36,14 +37,6 @@ export type UpdateOperators = UpdateFilter<BsonDocument>;
 export interface Updated {
   /** As it is after the change; undefined when that is unknown. */
   readonly document: StoredRecord | undefined;
-}
-
-/** The limits of one read. */
-export interface ReadLimits {
-  /** No longer than QUERY_TIMEOUT_MS. */
-  readonly maxTimeMS: number;
-  /** Aborts it. */
-  readonly signal: AbortSignal;
 }
 
 /** For updates that are pipelines. */

@@ -7,7 +7,7 @@
 import type { Db } from "mongodb";
 import { Stop } from "../stop.js";
 import { tookTooLong } from "../store-refusals.js";
-import type { ReadLimits } from "./record-store.js";
+import type { ReadLimits } from "./read-limits.js";
 import { isMongos } from "./sharding.js";
 
 /**

@@ -1,10 +1,10 @@
 // What a change of a table asks about its records, by storage field.
 import type { Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import type { FieldPair } from "../catalog/fills.js";
 import type { Restored, Restorer } from "../catalog/restore-value.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
+import type { Stored } from "../catalog/stored.js";
 import { asStored } from "../query/as-read.js";
 import { listIn } from "./record-store.js";
 import { BATCH } from "./walk-records.js";

@@ -1,10 +1,10 @@
 // What a change of a table writes into its records, by storage field, in batches.
 import type { AnyBulkWriteOperation, Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import type { Copy, FieldPair, Note } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import type { Restorer } from "../catalog/restore-value.js";
+import type { Stored } from "../catalog/stored.js";
 import { asStored, stillHas } from "../query/as-read.js";
 import type { DiskSpace } from "./disk-space.js";
 import { asRefusal } from "./driver-errors.js";

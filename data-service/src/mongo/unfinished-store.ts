@@ -3,7 +3,7 @@
 // (docs/decisions/017-whole-requests.md).
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId } from "mongodb";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Step } from "../records/whole/steps.js";
 import { isTooLargeToWrite } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";

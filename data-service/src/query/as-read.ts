@@ -1,6 +1,6 @@
 // What was read from the database goes back into it: as a value, and as the condition that it is still the same.
 import { isStorable } from "../catalog/bson-json.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import { type Document, LIST, NO_LIST, type StoredRecord } from "./lower/document.js";
 
 /**

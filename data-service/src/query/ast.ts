@@ -1,6 +1,6 @@
 // The query as checked trees. Names are resolved: nodes hold columns and relations, never text from the client.
 import type { Column, LinkField, Relation, Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 
 /** What a single column can be tested for. Every public operator becomes one of these, or a `not` of one. */
 export type Test =

@@ -2,15 +2,10 @@
 import type { AppError } from "@portico/shared/app-error";
 import { describeValue, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
-import {
-  COLUMN_TYPES,
-  type ColumnType,
-  columnOf,
-  type OperatorFamily,
-  type Stored,
-} from "../catalog/column-types.js";
+import { COLUMN_TYPES, type ColumnType, columnOf, type OperatorFamily } from "../catalog/column-types.js";
 import { normalizeEmail } from "../catalog/email-address.js";
 import { suggestion } from "../catalog/names.js";
+import type { Stored } from "../catalog/stored.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested, UNKNOWN } from "./ast.js";
 import { LIMITS } from "./limits.js";
 import { conjunction, disjunction, negation } from "./logic.js";

@@ -1,8 +1,9 @@
 // What a path names: a table, the id of a record; and the refusals where there is none.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { similarNames, suggestion } from "../catalog/names.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Rights } from "../permission/rights.js";
 import { type VisibleTable, visibleTables } from "../permission/visible-tables.js";
 

@@ -2,7 +2,7 @@
 import { ObjectId, UUID } from "bson";
 import { v7 } from "uuid";
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 
 /** Gives numbers that nobody else gets. */
 export interface Sequences {

@@ -1,7 +1,7 @@
 // One record of a system table as JSON, for rules and their checks: only its own columns, and no secrets.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { Stored } from "../catalog/column-types.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import { findTable } from "./find-table.js";
 import type { RecordDeps } from "./record-deps.js";
 

@@ -3,7 +3,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { ruleProblems } from "../permission/check-rule.js";

@@ -2,7 +2,7 @@
 // permission rules, files, folders); all others have none.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog, Column, Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Document } from "../query/lower/document.js";
 import type { WriteMode } from "./body/check-body.js";
 import type { WritePlan } from "./body/write-plan.js";

@@ -1,7 +1,7 @@
 // Which values must be unique among the living records of a table, and whether those that are to come back find theirs taken.
 import { memberIn, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { indexesOf } from "../catalog/indexes.js";
+import type { Stored } from "../catalog/stored.js";
 import { piecesOf } from "../pieces.js";
 import { asStored } from "../query/as-read.js";
 import { allOf, anyOf, type Document, type StoredRecord } from "../query/lower/document.js";

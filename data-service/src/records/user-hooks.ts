@@ -4,9 +4,9 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { isObject } from "@portico/shared/json";
 import { requireField, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { emailProblem, normalizeEmail } from "../catalog/email-address.js";
 import { TURN_FIELD } from "../catalog/own-fields.js";
+import type { Stored } from "../catalog/stored.js";
 import type { Lock } from "../mongo/lock.js";
 import { type FieldsChanged, NO_HOOKS, type TableHooks } from "./table-hooks.js";
 

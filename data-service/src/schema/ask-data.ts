@@ -6,7 +6,7 @@ import { buildColumn } from "../catalog/build-catalog.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Transition } from "../catalog/changed-fields.js";
 import type { Step } from "../catalog/changes.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { Fill, Restore } from "../catalog/fills.js";
@@ -23,6 +23,7 @@ import {
 } from "../catalog/restore-value.js";
 import type { Question, Risk } from "../catalog/risks.js";
 import { brokenRules } from "../catalog/rules.js";
+import type { Stored } from "../catalog/stored.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Found, Test } from "../mongo/table-questions.js";
 import type { Report, Rewrite } from "../mongo/table-writes.js";

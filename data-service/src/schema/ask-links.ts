@@ -1,8 +1,8 @@
 // Asks a table's records about a list of links that a change removes, or turns into a single link.
 import { type Relation, relationIn, type Table, targetOf } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
 import { linksIn } from "../catalog/restore-value.js";
+import type { Stored } from "../catalog/stored.js";
 import type { TableData } from "../mongo/table-data.js";
 import { EXAMPLES, type Found } from "../mongo/table-questions.js";
 import type { ChangePlan } from "./plan-change.js";

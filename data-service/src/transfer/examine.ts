@@ -2,7 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
 import { CallerChanged } from "../records/acting-for.js";
 import { findTable } from "../records/find-table.js";

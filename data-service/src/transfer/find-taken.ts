@@ -1,9 +1,9 @@
 // Which records of a batch have unique values that are taken: by existing records, or by others in the file. It only finds
 // the lines; when the batch is written, the unique index decides.
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
+import type { Stored } from "../catalog/stored.js";
 import { broughtId, type WritePlan } from "../records/body/write-plan.js";
 import { stateCondition } from "../records/delete/kept.js";
 import type { RecordDeps } from "../records/record-deps.js";

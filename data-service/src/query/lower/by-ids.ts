@@ -1,5 +1,5 @@
 // Ids -> the filter and the pipeline that find their documents.
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Document, Stage } from "./document.js";
 
 /** A single id is found without planning a query. */

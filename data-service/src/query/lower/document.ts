@@ -1,7 +1,7 @@
 // MongoDB's query documents as types, and the small pieces that every lowering shares.
 import type { BSONRegExp } from "bson";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 
 /** Any value that may be part of a pipeline. */
 export type Value = Stored | null | BSONRegExp | Value[] | Document;

@@ -1,6 +1,6 @@
 // The records that hold links -> a document for each record that they lead to, to be grouped by it.
 import type { LinkField } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { type Document, SINGLE_TYPES, type Stage } from "./document.js";
 import { linksTo, onlyLinks } from "./links.js";
 

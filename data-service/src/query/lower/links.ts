@@ -3,8 +3,8 @@
 // MongoDB compares with each member of a list. Where one link belongs, a list that another program has left there is no
 // link: it leads nowhere, so that nothing is found, counted, changed or deleted by it.
 import type { LinkField } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { isPlain } from "../../catalog/mixed-id.js";
+import type { Stored } from "../../catalog/stored.js";
 import { stillIs } from "../as-read.js";
 import { anyOf, type Document, LIST, NO_LIST } from "./document.js";
 

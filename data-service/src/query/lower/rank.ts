@@ -1,6 +1,6 @@
 // Sorting by _count, _max and _min over many parents: children are grouped once and merged with the parents, instead of
 // being looked up for each parent. Grouping reads a child in microseconds; a look-up costs a hundred times that.
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";

@@ -1,8 +1,8 @@
 // AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins for
 // the filter, match, joins for the sort, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { LinkField, Relation } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
+import type { Stored } from "../../catalog/stored.js";
 import type {
   AuthorizedChild,
   AuthorizedNode,

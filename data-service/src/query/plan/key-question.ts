@@ -2,7 +2,7 @@
 //
 // A join costs MongoDB a tenth of a millisecond or more for every document it looks at; asking the other table for the
 // matching keys first costs as much as there are matches. So that is tried first, up to a limit; beyond it we join.
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { askedTruth, deciding, matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";

@@ -1,7 +1,7 @@
 // How large the keys of all relations may be. Those of a filter and of row rules are sent in one command, for which MongoDB's
 // limit is 16 MB.
 import { calculateObjectSize } from "bson";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 
 const MOST_BYTES = 4 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 // The related records of a whole page in one query, instead of a join for each record of the page. A join costs the database
 // a third of a millisecond, whatever it finds; and an author whom twenty posts share is read once. Pure.
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
 import type { AuthorizedChild, Step } from "../ast.js";

@@ -1,7 +1,7 @@
 // Sorting by the greatest or least child, page by page: the children in index order, from the wanted end, name the first
 // parents. A parent whose extreme is strictly inside the window can't be beaten from outside it. Pure.
 import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
 import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";

@@ -1,7 +1,7 @@
 // Links of a checked body -> the same, with what the caller may see at their other ends. Pure. Alone in that, and in
 // saying which records the rules let such links change.
 import type { Column, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { ReadView } from "../../permission/read-view.js";
 import { ALWAYS } from "../../query/ast.js";
 import type { CheckedBody } from "./check-body.js";

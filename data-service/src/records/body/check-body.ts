@@ -9,10 +9,11 @@ import {
   type Table,
   targetOf,
 } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { emailProblem } from "../../catalog/email-address.js";
 import { idProblem, suggestion } from "../../catalog/names.js";
 import { brokenRules } from "../../catalog/rules.js";
+import type { Stored } from "../../catalog/stored.js";
 import { ALWAYS } from "../../query/ast.js";
 import { LIMITS } from "../../query/limits.js";
 import { inState } from "../../query/living.js";

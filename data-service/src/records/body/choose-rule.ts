@@ -1,7 +1,7 @@
 // May this write happen? Chooses the rule that allows it, and gives the condition under which that stays true.
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
 import { stillHas } from "../../query/as-read.js";

@@ -1,8 +1,8 @@
 // Finds the links that a new, full set of links replaces. The caller's set holds only links that the caller may see, so
 // links to hidden records stay as they are.
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { stillIs } from "../../query/as-read.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names, type StoredRecord } from "../../query/lower/document.js";

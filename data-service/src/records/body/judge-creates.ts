@@ -1,8 +1,8 @@
 // Bodies of new records -> what is to be written, if the rules allow it. Writes nothing.
 import { isArray, type Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Rights } from "../../permission/rights.js";
 import type { Parameters } from "../../query/parameters.js";
 import { findTable } from "../find-table.js";

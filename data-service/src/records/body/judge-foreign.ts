@@ -2,8 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { foreignGrants } from "../../permission/foreign-links.js";
 import { asStored } from "../../query/as-read.js";

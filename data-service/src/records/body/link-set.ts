@@ -1,7 +1,7 @@
 // The links that a body sets, at each stage of a write: checked, authorized, judged. Types only; no stage takes the links
 // of an earlier one, so that none can be left out.
 import type { Relation, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import type { Document } from "../../query/lower/document.js";
 

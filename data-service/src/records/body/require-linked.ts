@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { Names } from "../../query/lower/document.js";

@@ -8,8 +8,8 @@ import {
   type Table,
   targetOf,
 } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { gramField, isText, storedGrams } from "../../catalog/grams.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedBody } from "./authorize-links.js";
 import type { CheckedBody } from "./check-body.js";
 import type { AuthorizedLinks, JudgedLinks, LinkSet } from "./link-set.js";

@@ -2,9 +2,9 @@
 // changed.
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Document, Stage, StoredRecord } from "../../query/lower/document.js";
 import { until } from "../../until.js";
 import type { RecordDeps } from "../record-deps.js";

@@ -1,7 +1,7 @@
 // What a delete does to the records that link to its own, and what blocks it. Pure; run-delete does it.
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Followed } from "../../mongo/unfinished-store.js";
 import type { ReadView } from "../../permission/read-view.js";
 import { piecesOf } from "../../pieces.js";

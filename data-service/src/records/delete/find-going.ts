@@ -1,8 +1,8 @@
 // Finds what goes with records that are deleted, and what blocks it. Nothing is changed here.
 import type { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";

@@ -1,7 +1,7 @@
 // Has a record gone along with what it was just linked to? Then the change that linked it came first, and counts as done.
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { LinkSet } from "../body/link-set.js";
 import type { RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";

@@ -1,8 +1,8 @@
 // Marks records as deleted in tables that keep them, and says by which act they were deleted.
 import { ObjectId } from "bson";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { State } from "../../query/living.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";

@@ -2,9 +2,9 @@
 // record would have to go and can't.
 import { isConflict } from "@portico/shared/app-error";
 import type { Catalog, Relation, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { isPlain } from "../../catalog/mixed-id.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";

@@ -1,8 +1,9 @@
 // What records need that are restored: none comes back without a record that it must link to.
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { conjunction } from "../../query/logic.js";

@@ -3,8 +3,8 @@
 import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, tableById } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { throwAway } from "../../mongo/driver-errors.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";

@@ -2,9 +2,9 @@
 // a crash interrupts is completed by sending it again: each record names the act until all that is below it is back.
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, targetOf } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { State } from "../../query/living.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";

@@ -9,9 +9,10 @@ import {
   relationIn,
   type Table,
 } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { isPlain } from "../../catalog/mixed-id.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { throwAway } from "../../mongo/driver-errors.js";
 import type { RecordStore, Updated } from "../../mongo/record-store.js";

@@ -1,6 +1,6 @@
 // What one request may ask of the database: a few questions at once, for as long as a query may take, and while its client
 // waits for the answer.
-import type { ReadLimits } from "../../mongo/record-store.js";
+import type { ReadLimits } from "../../mongo/read-limits.js";
 import { Stop } from "../../stop.js";
 import { tookTooLong } from "../../store-refusals.js";
 import { makeTurns } from "../../turns.js";

@@ -1,7 +1,7 @@
 // Prepares a list for lowering: asks for the keys behind the relations of filter and row rules, and how many parents a ranking
 // has.
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, RowRules } from "../../query/ast.js";

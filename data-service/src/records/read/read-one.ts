@@ -2,10 +2,10 @@
 import type { Json } from "@portico/shared/json";
 import { deserialize, serialize } from "bson";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
-import type { ReadLimits } from "../../mongo/record-store.js";
+import type { Stored } from "../../catalog/stored.js";
+import type { ReadLimits } from "../../mongo/read-limits.js";
 import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.js";

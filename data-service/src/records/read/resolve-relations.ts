@@ -1,8 +1,8 @@
 // Relations in a predicate -> their keys, where these are few: asks for them. In a row rule they take no relation's place; they
 // say beside it where to look.
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { isPlain } from "../../catalog/mixed-id.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import { isFoundByIndex } from "../../query/advice/suggest.js";

@@ -1,6 +1,6 @@
 // Reads and shapes a list that is never held as a whole: some of its records at a time.
 import type { Json } from "@portico/shared/json";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";

@@ -1,8 +1,9 @@
 // What a record gets back when a change of it is taken back: what others have left alone since. Pure; take-back does it.
 import type { Table } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import { asStored } from "../../query/as-read.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";

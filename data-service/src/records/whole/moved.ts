@@ -1,6 +1,6 @@
 // Groups records whose links are moved, by what they linked to before.
 import { EJSON } from "bson";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Moved } from "./steps.js";
 

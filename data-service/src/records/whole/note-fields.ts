@@ -2,8 +2,8 @@
 import { ObjectId } from "bson";
 import { isStorable } from "../../catalog/bson-json.js";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import { asStored } from "../../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";

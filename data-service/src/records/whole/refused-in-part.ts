@@ -1,6 +1,6 @@
 // The refusal of a request that has made records which stay, because others need them by now.
 import { AppError, isClientError } from "@portico/shared/app-error";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 
 /** Records of one table. */
 export interface StayingRecords {

@@ -1,7 +1,7 @@
 // What a request notes before each of its writes, so that it can be taken back: by the request itself when it is refused
 // half-way, or by another process when this one dies. Only data; take-back acts on it.
 import type { ObjectId } from "bson";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Document } from "../../query/lower/document.js";
 
 /** Records are about to be made. Nobody else has their ids. */

@@ -1,6 +1,6 @@
 // In which order the notes of several requests are taken back. Pure; unfinished does it.
 import { bsonTypeOf } from "../../catalog/bson-json.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Note } from "../../mongo/unfinished-store.js";
 import type { Step } from "./steps.js";

@@ -12,8 +12,8 @@ import {
   tableById,
   targetOf,
 } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { ChangeStore } from "../../mongo/change-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
@@ -31,20 +31,13 @@ import { atChanges } from "./former-fields.js";
 import { type Alike, groupedByBefore } from "./moved.js";
 import type { StayingRecords } from "./refused-in-part.js";
 import type { LinkedStep, MadeStep, Moved, Step } from "./steps.js";
+import type { TakenBack } from "./unfinished.js";
 
 type Given = RecordDeps & {
   readonly changes: Pick<ChangeStore, "keepsTable">;
   readonly logger: Logger;
 };
 type Deps = Acting<Given>;
-
-/** What became of steps that were taken back. */
-export interface TakenBack {
-  /** Steps that have to wait until a deleted table comes back. */
-  readonly waiting: readonly Step[];
-  /** Records that they had made, and that others have come to need. */
-  readonly staying: readonly StayingRecords[];
-}
 
 /** Takes steps back, the last first. Doing it again changes nothing. */
 export async function takeBack(given: Given, steps: readonly Step[]): Promise<TakenBack> {

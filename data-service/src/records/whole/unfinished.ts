@@ -12,7 +12,6 @@ import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { refusedWith, type StayingRecords } from "./refused-in-part.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
-import type { TakenBack } from "./take-back.js";
 import { takeBackOrder } from "./take-back-order.js";
 import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
 
@@ -34,6 +33,14 @@ export interface UnfinishedDeps {
   readonly areKept: (steps: readonly Step[]) => Promise<boolean>;
   /** No other process uses the database, so nothing of a dead one can still be done. */
   readonly alone: boolean;
+}
+
+/** What became of steps that were taken back. */
+export interface TakenBack {
+  /** Steps that have to wait until a deleted table comes back. */
+  readonly waiting: readonly Step[];
+  /** Records that they had made, and that others have come to need. */
+  readonly staying: readonly StayingRecords[];
 }
 
 /** How long a request keeps telling the database that it is whole before it gives up, and how often it does. */

@@ -1,5 +1,6 @@
 // What a write answers: the record as it is now, as far as the caller may read it.
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { type RecordShape, readEach, shownAsWritten, type Written } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Versioned } from "../version.js";

@@ -1,7 +1,7 @@
 // The records of one batch of an import: written, or only tried.
 import type { Json } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { PLAIN } from "../body/bind-body.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";

@@ -2,8 +2,8 @@
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { owningRelation, type Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";

@@ -6,7 +6,7 @@ import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { KeyedDigest } from "../../keyed-digest.js";
 import type { OnceOwner } from "../../mongo/unfinished-store.js";
 import type { Principal } from "../../principal.js";

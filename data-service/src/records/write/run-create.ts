@@ -1,11 +1,11 @@
 // Creates records as their write plans say, in an order that leaves nothing dangling if the process dies in between.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { emptyGrams } from "../../catalog/grams.js";
 import { SINGLETON_FIELD } from "../../catalog/indexes.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import type { Stored } from "../../catalog/stored.js";
 import { insertedBefore } from "../../mongo/driver-errors.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { requireLinked } from "../body/require-linked.js";

@@ -1,7 +1,7 @@
 // Changes a record as its write plan says, in an order that leaves nothing dangling if the process dies in between.
 import { isClientError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { underNote } from "../acting-for.js";
 import { withUnseen } from "../body/former-links.js";

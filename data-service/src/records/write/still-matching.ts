@@ -1,9 +1,9 @@
 // Which of some records a filter still matches. Writes then require the version that they had at that moment, so that a
 // record that no longer matches is left alone.
 import type { Catalog, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";

@@ -1,6 +1,7 @@
 // The checked values of a body -> what is stored: passwords are hashed, values of encrypted columns sealed.
 import type { Table } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Document } from "../../query/lower/document.js";
 import type { OwnFields } from "../body/write-plan.js";
 import type { RecordDeps } from "../record-deps.js";

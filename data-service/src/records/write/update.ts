@@ -2,7 +2,8 @@
 import type { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";

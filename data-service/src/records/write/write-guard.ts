@@ -1,7 +1,7 @@
 // What stands around the write of one record: whether the caller may make it, which version the record must have, and trying
 // again until others leave it alone.
 import type { Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
+import type { Stored } from "../../catalog/stored.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { Names } from "../../query/lower/document.js";
 import { refuseContended, untilStill } from "../../until-still.js";
