@@ -1,8 +1,9 @@
 // What a change of a table does to its collection as a whole: indexes, shards, and its removal.
-import { type Db, MongoServerError } from "mongodb";
+import type { Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import { isDuplicate } from "./driver-errors.js";
+import { dropIndex, unlessMissing } from "./drop-index.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { forgetSequence } from "./sequences.js";
 import { shardById } from "./sharding.js";
@@ -30,9 +31,6 @@ export interface TableCollections {
   forgetSequence(table: string): Promise<void>;
 }
 
-const INDEX_NOT_FOUND = 27;
-const NAMESPACE_NOT_FOUND = 26;
-
 export function makeTableCollections(db: Db): TableCollections {
   return {
     async build(table, indexes, building) {
@@ -53,7 +51,7 @@ export function makeTableCollections(db: Db): TableCollections {
       for (const name of names ?? []) {
         if (!isMeant(name)) continue;
         await requireLock();
-        await db.collection(table.collection).dropIndex(name).catch(unlessMissing);
+        await dropIndex(db.collection(table.collection), name);
       }
     },
     async dropCollection(collection) {
@@ -61,10 +59,4 @@ export function makeTableCollections(db: Db): TableCollections {
     },
     forgetSequence: (table) => forgetSequence(db, table),
   };
-}
-
-function unlessMissing(error: unknown): void {
-  const missing =
-    error instanceof MongoServerError && [INDEX_NOT_FOUND, NAMESPACE_NOT_FOUND].includes(Number(error.code));
-  if (!missing) throw error;
 }
