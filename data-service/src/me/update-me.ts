@@ -95,9 +95,7 @@ async function changeOwn(deps: ActingDeps, { refusal, ...change }: OwnWrite) {
   await untilUncontended(deps, table, id, async () => {
     const done = await runUpdate(deps, change);
     const which = { $and: [{ _id: id }, guard.condition] };
-    const isKept = async () =>
-      (await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }])).length > 0;
-    if (done === false && !(await isKept())) throw refusal();
+    if (done === false && !(await deps.store.hasAny(table, which))) throw refusal();
     return done;
   });
 }

@@ -258,6 +258,12 @@ export class RecordStore {
     return new Set(found.map((document) => idText(table, document._id)));
   }
 
+  /** Is there a document like this? */
+  async hasAny(table: Table, which: Document): Promise<boolean> {
+    const found = await this.read(table, [{ $match: which }, { $limit: 1 }, { $project: { _id: 1 } }]);
+    return found.length > 0;
+  }
+
   /** Which of these documents, which are not stored, would pass the stages? @returns their positions */
   async wouldMatch(
     table: Table,
@@ -409,9 +415,7 @@ export class RecordStore {
       const first = last - count + 1;
       // Records may have existed before the table, and another program may still be making some.
       const range = first === 1 ? { $gte: 1 } : { $gte: first, $lte: last };
-      const isTaken = { $match: { _id: range } };
-      const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
-      if (taken.length === 0) return first;
+      if (!(await this.hasAny(table, { _id: range }))) return first;
       await this.#raiseAboveRecords(table);
     }
   }

@@ -58,9 +58,7 @@ async function isTaken(
   const whole = coming.filter((record) => fields.every((field) => record[field] !== undefined));
   if (whole.length === 0) return false;
   const values = whole.map((record) => fields.map((field) => asStored(record[field])));
-  const having = allOf([havingAny(fields, values), stateCondition(table, "living")]);
-  const taken = await store.read(table, [{ $match: having }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  return taken.length > 0;
+  return store.hasAny(table, allOf([havingAny(fields, values), stateCondition(table, "living")]));
 }
 
 function takenIn(table: Table, fields: readonly string[]): Taken {

@@ -178,7 +178,7 @@ async function requireJudged(
   { judged, target }: JudgedLinks,
   undone: Document,
 ): Promise<void> {
-  if (judged !== "all") await requireNone(store, target, undone, refuseContended(target.name));
+  if (judged !== "all" && (await store.hasAny(target, undone))) refuseContended(target.name)();
 }
 
 /** Records that were alike when they were noted, and in all that rules ask of them. */
@@ -260,27 +260,14 @@ function hasRoom(pack: readonly Judged[], piece: Judged): boolean {
   return pack.length < KINDS_AT_ONCE && ids <= IDS_AT_ONCE;
 }
 
-/** @param refuse throws the refusal where there are such records */
-async function requireNone(
-  store: Pick<RecordDeps["store"], "read">,
-  table: Table,
-  which: Document,
-  refuse: () => never,
-): Promise<void> {
-  const found = await store.read(table, [{ $match: which }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  if (found.length > 0) refuse();
-}
-
 /** @param unmoved the records that are not moved yet @throws AppError 503 when that is because a delete wants one */
 async function requireMoved(
-  store: Pick<RecordDeps["store"], "read">,
+  store: Pick<RecordDeps["store"], "hasAny">,
   table: Table,
   unmoved: Document,
 ): Promise<void> {
   const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
-  await requireNone(store, table, wanted, () => {
-    throw stillLeaving(table);
-  });
+  if (await store.hasAny(table, wanted)) throw stillLeaving(table);
 }
 
 interface MovingLinks {
@@ -384,8 +371,7 @@ export async function requireLettable(deps: ActingDeps, id: Stored, set: Authori
   const owning = owningRelation(set);
   if (owning?.required !== true) return;
   const former = await formerLinks(deps, id, set);
-  const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  if (left.length === 0) return;
+  if (!(await deps.store.hasAny(target, former))) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }
