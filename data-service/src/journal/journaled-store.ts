@@ -8,14 +8,8 @@ import { idText } from "../catalog/record-ids.js";
 import { sameValue } from "../catalog/restore-value.js";
 import type { Stored } from "../catalog/stored.js";
 import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
-import {
-  type ListChange,
-  listWith,
-  listWithout,
-  type RecordStore,
-  type Updated,
-  type UpdateOperators,
-} from "../mongo/record-store.js";
+import type { RecordStore, Updated, UpdateOperators } from "../mongo/record-store.js";
+import { type ListChange, listWith, listWithout } from "../mongo/update-parts.js";
 import { asStored } from "../query/as-read.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { refuseContended, untilStill } from "../until-still.js";

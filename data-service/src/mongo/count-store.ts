@@ -13,6 +13,7 @@ import { type Noted, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstDocument } from "./driver-errors.js";
 import { unflushed } from "./unflushed.js";
+import { oneMore, sumWith } from "./update-parts.js";
 
 /** A parent whose number of children is kept. */
 export interface Counted {
@@ -300,7 +301,7 @@ function toNamed({ counter, id }: Counted): MarkDocument["parents"][number] {
 }
 
 function addNumber(counter: Counter, by: number): Document[] {
-  return setTo(counter, { $add: [{ $ifNull: [`$${counter.column.field}`, 0] }, by] });
+  return setTo(counter, sumWith(counter.column.field, by));
 }
 
 function setNumber(counter: Counter, number: number): Document[] {
@@ -311,7 +312,7 @@ function setNumber(counter: Counter, number: number): Document[] {
 function setTo({ column, version }: Counter, number: Document): Document[] {
   const field = `$${column.field}`;
   return [
-    { $set: { [column.field]: number, [version]: { $add: [{ $ifNull: [`$${version}`, 0] }, 1] } } },
+    { $set: { [column.field]: number, ...oneMore(version) } },
     { $set: { [column.field]: { $cond: [{ $eq: [field, 0] }, "$$REMOVE", field] } } },
   ];
 }

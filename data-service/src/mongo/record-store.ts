@@ -12,7 +12,6 @@ import type {
 } from "mongodb";
 import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
-import { MOVES_FIELD, VERSION_FIELD } from "../catalog/own-fields.js";
 import { idText } from "../catalog/record-ids.js";
 import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
@@ -28,6 +27,7 @@ import { GatheredUpdates } from "./gathered-updates.js";
 import type { ReadLimits } from "./read-limits.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
+import { listWith, listWithout } from "./update-parts.js";
 import { mostAnswered, READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
@@ -37,41 +37,6 @@ export type UpdateOperators = UpdateFilter<BsonDocument>;
 export interface Updated {
   /** As it is after the change; undefined when that is unknown. */
   readonly document: StoredRecord | undefined;
-}
-
-/** For updates that are pipelines. */
-export const NEXT_VERSION = oneMore(VERSION_FIELD);
-const NEXT_MOVE = { ...NEXT_VERSION, ...oneMore(MOVES_FIELD) };
-
-function oneMore(field: string): Document {
-  return { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } };
-}
-
-/** The list of links in a field; another program may have written null there, or a single link. */
-export function listIn(field: string): Document {
-  const single = { $cond: [{ $eq: [{ $ifNull: [`$${field}`, null] }, null] }, [], [`$${field}`]] };
-  return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
-}
-
-/** A change of a list of links: in which records, and what is set in them. */
-export interface ListChange {
-  readonly having: Document;
-  readonly set: Document;
-}
-
-/** Removes ids from a list. An empty list is stored as no value, however it became empty. */
-export function listWithout(field: string, ids: readonly Stored[]): ListChange {
-  const isOther = { $not: { $in: ["$$this", { $literal: [...ids] }] } };
-  const others = { $filter: { input: listIn(field), cond: isOther } };
-  const left = { $cond: [{ $eq: ["$$others", []] }, "$$REMOVE", "$$others"] };
-  const set = { [field]: { $let: { vars: { others }, in: left } }, ...NEXT_MOVE };
-  return { having: { [field]: { $in: [...ids] } }, set };
-}
-
-/** Adds an id to a list. */
-export function listWith(field: string, id: Stored): ListChange {
-  const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
-  return { having: { [field]: { $ne: id } }, set: { [field]: longer, ...NEXT_MOVE } };
 }
 
 /** Tells documents apart that have no id yet. */

@@ -21,7 +21,7 @@ import {
 } from "../permission/rule.js";
 import { NOTHING_WITHHELD } from "../permission/withheld.js";
 import type { Document } from "../query/lower/document.js";
-import { NEXT_VERSION } from "./record-store.js";
+import { NEXT_VERSION } from "./update-parts.js";
 
 interface RuleDocument {
   _id: ObjectId;

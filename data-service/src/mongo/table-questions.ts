@@ -6,7 +6,7 @@ import type { Restored, Restorer } from "../catalog/restore-value.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import type { Stored } from "../catalog/stored.js";
 import { asStored } from "../query/as-read.js";
-import { listIn } from "./record-store.js";
+import { listIn } from "./update-parts.js";
 import { BATCH } from "./walk-records.js";
 import { whyNoTable } from "./why-no-table.js";
 

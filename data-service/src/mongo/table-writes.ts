@@ -8,8 +8,8 @@ import type { Stored } from "../catalog/stored.js";
 import { asStored, stillHas } from "../query/as-read.js";
 import type { DiskSpace } from "./disk-space.js";
 import { asRefusal } from "./driver-errors.js";
-import { listWithout } from "./record-store.js";
 import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
+import { listWithout } from "./update-parts.js";
 import { BATCH, walkRecords } from "./walk-records.js";
 
 /** A value to store, or undefined to leave the record as it is. The id is for refusals. */
