@@ -1,16 +1,13 @@
 // Records in MongoDB: the few calls of which every use case is made, with refusals instead of driver errors.
 import { AppError } from "@portico/shared/app-error";
-import { calculateObjectSize } from "bson";
 import type {
   AbstractCursor,
   Document as BsonDocument,
   Collection,
   CollectionOptions,
   Db,
-  RunCommandCursor,
   UpdateFilter,
 } from "mongodb";
-import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import type { Stored } from "../catalog/stored.js";
@@ -24,11 +21,12 @@ import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
+import { BATCH_SIZE, inBatches } from "./in-batches.js";
 import type { ReadLimits } from "./read-limits.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
 import { listWith, listWithout } from "./update-parts.js";
-import { mostAnswered, READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
+import { mostAnswered, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
 export type UpdateOperators = UpdateFilter<BsonDocument>;
@@ -42,18 +40,6 @@ export interface Updated {
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
-/** Documents of a list call: few enough to be sent at once or streamed. */
-const BATCH_SIZE = 500;
-/** How much of a stream of large documents is held at once, roughly. */
-const BATCH_BYTES = 2 * 1024 * 1024;
-/** A stream begins with this many, which show how large its documents are. */
-const FIRST_BATCH_SIZE = 10;
-/** How many documents of a batch are weighed. */
-const WEIGHED = 3;
-/** How many documents are handed over together. */
-const AT_ONCE = 50;
-/** How often to check whether a cursor that must be killed is open yet. */
-const OPENING_MS = 20;
 /** How often a read that the database ends by itself is begun before it counts as failed. */
 const READ_ATTEMPTS = 3;
 
@@ -137,10 +123,11 @@ export class RecordStore {
     pipeline: Stage[],
     signal?: AbortSignal,
   ): AsyncGenerator<readonly StoredRecord[]> {
+    const limits = { limitMs: this.timeoutMs, signal };
     for (let attempt = 1; ; attempt += 1) {
       let isBegun = false;
       try {
-        for await (const documents of this.#batches(table, pipeline, signal)) {
+        for await (const documents of inBatches(this.#db, table, pipeline, limits)) {
           isBegun = true;
           yield documents;
         }
@@ -150,24 +137,6 @@ export class RecordStore {
         const isWorthwhile = attempt < READ_ATTEMPTS && (isInterrupted(error) || isLost(error));
         if (isBegun || !isWorthwhile) throw asRefusal(error, table);
       }
-    }
-  }
-
-  async *#batches(
-    table: Table,
-    pipeline: Stage[],
-    signal?: AbortSignal,
-  ): AsyncGenerator<readonly StoredRecord[]> {
-    const cursor = this.#openCursor(table, pipeline);
-    try {
-      while (await hasMore(cursor, this.timeoutMs, signal)) {
-        const isLast = cursor.bufferedCount() <= AT_ONCE;
-        const documents = cursor.readBufferedDocuments(AT_ONCE);
-        if (isLast) cursor.setBatchSize(batchSizeFor(documents));
-        yield documents;
-      }
-    } finally {
-      await cursor.close();
     }
   }
 
@@ -431,15 +400,6 @@ export class RecordStore {
     return this.#collection(table).find(filter, { ...options, ...this.#limits, ...limits });
   }
 
-  /**
-   * A cursor without a time limit: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads nothing, so
-   * everything slow is a `getMore`, which ends when its cursor is killed.
-   */
-  #openCursor({ collection }: Table, pipeline: Stage[]): RunCommandCursor {
-    const command = readCommand(this.#db, collection, pipeline, 0);
-    return this.#db.runCursorCommand(command, READ_OPTIONS).setBatchSize(FIRST_BATCH_SIZE);
-  }
-
   #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {
     return this.#collection(table).aggregate(pipeline, { ...this.#limits, ...limits });
   }
@@ -470,51 +430,5 @@ async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
     } catch (error) {
       if (attempt >= READ_ATTEMPTS || !isInterrupted(error)) throw error;
     }
-  }
-}
-
-/** In bytes, about that where another program has stored what this one can't. */
-function sizeOf(document: StoredRecord): number {
-  return isStorable(document) ? calculateObjectSize(document) : JSON.stringify(plainJson(document)).length;
-}
-
-/** How many documents of this kind to ask for at once. */
-function batchSizeFor(documents: readonly StoredRecord[]): number {
-  const largest = Math.max(1, ...documents.slice(-WEIGHED).map(sizeOf));
-  return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
-}
-
-/**
- * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
- * the cursor, because a command that is aborted costs its connection.
- */
-async function hasMore(
-  cursor: AbstractCursor<StoredRecord>,
-  limitMs: number,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  signal?.throwIfAborted();
-  if (cursor.bufferedCount() > 0) return true;
-  let isOver = false;
-  const giveUp = (): void => {
-    isOver = true;
-    clearTimeout(timer);
-    // A cursor that is not open yet would still be opened, and stay.
-    if (cursor.id === undefined) timer = setTimeout(giveUp, OPENING_MS);
-    else cursor.close().catch(() => {});
-  };
-  const refusal = (cause?: unknown): unknown =>
-    signal?.aborted === true ? signal.reason : tookTooLong(cause);
-  let timer = setTimeout(giveUp, limitMs);
-  signal?.addEventListener("abort", giveUp);
-  try {
-    const has = await cursor.hasNext();
-    if (isOver) throw refusal();
-    return has;
-  } catch (error) {
-    throw isOver && isInterrupted(error) ? refusal(error) : error;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", giveUp);
   }
 }

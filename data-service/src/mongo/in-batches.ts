@@ -1,0 +1,103 @@
+// Reads of any length: documents some at a time, so that never many are held, however large they are.
+import { calculateObjectSize } from "bson";
+import type { AbstractCursor, Db, RunCommandCursor } from "mongodb";
+import { isStorable, plainJson } from "../catalog/bson-json.js";
+import type { Table } from "../catalog/catalog.js";
+import type { Stage, StoredRecord } from "../query/lower/document.js";
+import { tookTooLong } from "../store-refusals.js";
+import { isInterrupted } from "./driver-errors.js";
+import { READ_OPTIONS, readCommand } from "./whole-answer.js";
+
+/** Documents of a list call: few enough to be sent at once or streamed. */
+export const BATCH_SIZE = 500;
+/** How much of a stream of large documents is held at once, roughly. */
+const BATCH_BYTES = 2 * 1024 * 1024;
+/** A stream begins with this many, which show how large its documents are. */
+const FIRST_BATCH_SIZE = 10;
+/** How many documents of a batch are weighed. */
+const WEIGHED = 3;
+/** How many documents are handed over together. */
+const AT_ONCE = 50;
+/** How often to check whether a cursor that must be killed is open yet. */
+const OPENING_MS = 20;
+/** Of each wait for documents; all of them together may take any time. */
+interface BatchLimits {
+  readonly limitMs: number;
+  /** Ends it, in the database as well. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Runs a pipeline and returns its documents as they are asked for. @throws AppError QUERY_TIMEOUT, or the signal's reason */
+export async function* inBatches(
+  db: Db,
+  { collection }: Table,
+  pipeline: Stage[],
+  { limitMs, signal }: BatchLimits,
+): AsyncGenerator<readonly StoredRecord[]> {
+  const cursor = openCursor(db, collection, pipeline);
+  try {
+    while (await hasMore(cursor, limitMs, signal)) {
+      const isLast = cursor.bufferedCount() <= AT_ONCE;
+      const documents = cursor.readBufferedDocuments(AT_ONCE);
+      if (isLast) cursor.setBatchSize(batchSizeFor(documents));
+      yield documents;
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+/**
+ * A cursor without a time limit: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads nothing, so
+ * everything slow is a `getMore`, which ends when its cursor is killed.
+ */
+function openCursor(db: Db, collection: string, pipeline: Stage[]): RunCommandCursor {
+  const command = readCommand(db, collection, pipeline, 0);
+  return db.runCursorCommand(command, READ_OPTIONS).setBatchSize(FIRST_BATCH_SIZE);
+}
+
+/** In bytes, about that where another program has stored what this one can't. */
+function sizeOf(document: StoredRecord): number {
+  return isStorable(document) ? calculateObjectSize(document) : JSON.stringify(plainJson(document)).length;
+}
+
+/** How many documents of this kind to ask for at once. */
+function batchSizeFor(documents: readonly StoredRecord[]): number {
+  const largest = Math.max(1, ...documents.slice(-WEIGHED).map(sizeOf));
+  return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
+}
+
+/**
+ * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
+ * the cursor, because a command that is aborted costs its connection.
+ */
+async function hasMore(
+  cursor: AbstractCursor<StoredRecord>,
+  limitMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  signal?.throwIfAborted();
+  if (cursor.bufferedCount() > 0) return true;
+  let isOver = false;
+  const giveUp = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    // A cursor that is not open yet would still be opened, and stay.
+    if (cursor.id === undefined) timer = setTimeout(giveUp, OPENING_MS);
+    else cursor.close().catch(() => {});
+  };
+  const refusal = (cause?: unknown): unknown =>
+    signal?.aborted === true ? signal.reason : tookTooLong(cause);
+  let timer = setTimeout(giveUp, limitMs);
+  signal?.addEventListener("abort", giveUp);
+  try {
+    const has = await cursor.hasNext();
+    if (isOver) throw refusal();
+    return has;
+  } catch (error) {
+    throw isOver && isInterrupted(error) ? refusal(error) : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
+  }
+}
