@@ -10,7 +10,7 @@ import { checkDefinition } from "../catalog/check-definition.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
-import { type IndexSpec, indexesOf, MAX_INDEXES, tooManyIndexes } from "../catalog/indexes.js";
+import { type IndexSpec, tooManyIndexes } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
@@ -26,6 +26,7 @@ import {
   nameTaken,
   numberIndexes,
   requireOwnCollection,
+  requireRoomInParents,
   schemaError,
 } from "./plan-change.js";
 import type { Presence } from "./presence.js";
@@ -81,6 +82,7 @@ export async function createTable(
   await provisionAndPublish(deps, definition, async (catalog) => {
     await deps.requireCaller();
     checkNew(deps, body, catalog, { ownIds });
+    await requireRoom(deps, definition);
     requireOwnCollection(catalog, definition);
   });
   return definition.id;
@@ -117,7 +119,9 @@ async function newTable(
   catalog: Catalog,
   options: { readonly ownIds: boolean },
 ): Promise<TableDefinition> {
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, options));
+  const checked = checkNew(deps, body, catalog, options);
+  await requireRoom(deps, checked);
+  const definition = await withOwnCollection(deps, catalog, checked);
   await requireCollection(deps, definition);
   return definition;
 }
@@ -175,18 +179,13 @@ function checkNew(
   const { definition } = checked;
   const tooMany = tooManyIndexes(builtTable(deps, definition));
   if (tooMany !== undefined) throw schemaError([tooMany]);
-  const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
-  const full = [...new Set(counted)].filter((name) => isFull(catalog, name, counted));
-  if (full.length > 0)
-    throw schemaError(full.map((name) => `relations: "${name}" would have more than ${MAX_INDEXES} indexes`));
   return definition;
 }
 
-/** Each counted relation gives the other table an index. @param counted the tables to which those of the new one lead */
-function isFull(catalog: Catalog, name: string, counted: readonly string[]): boolean {
-  const table = catalog.tables.get(name);
-  const more = counted.filter((each) => each === name).length;
-  return table !== undefined && indexesOf(table).length + more > MAX_INDEXES;
+/** @throws AppError 422 where another table would have too many indexes */
+async function requireRoom(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
+  const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
+  if (counted.length > 0) requireRoomInParents(await catalogWith(deps, definition), counted);
 }
 
 /** A table on its own. */
@@ -222,10 +221,18 @@ async function dropNumbers(deps: SchemaDeps, definition: TableDefinition): Promi
 /** The indexes that a new table's counted relations give other tables. */
 async function numbersOf(deps: SchemaDeps, definition: TableDefinition): Promise<NumberIndex[]> {
   if (!definition.relations.some(({ counted }) => counted)) return [];
+  const catalog = await catalogWith(deps, definition);
+  return numberIndexes(catalog, tableById(catalog, definition.id));
+}
+
+/** All tables with a new one. */
+async function catalogWith(
+  { catalogStore, systemTables }: SchemaDeps,
+  definition: TableDefinition,
+): Promise<Catalog> {
   const { id, name } = definition;
-  const others = (await deps.catalogStore.load()).filter((each) => each.id !== id && each.name !== name);
-  const catalog = buildCatalog(0, [...others, definition], deps.systemTables);
-  return numberIndexes(catalog, tableById(catalog, id));
+  const others = (await catalogStore.load()).filter((each) => each.id !== id && each.name !== name);
+  return buildCatalog(0, [...others, definition], systemTables);
 }
 
 /**

@@ -148,7 +148,10 @@ export function completePlan(
   const built = builtTables(deps, definitions, table, [own, ...followers]);
   const plan = { steps, fills, undoes, table, own, followers, ...built };
   requireRoomForIndexes(plan);
-  requireRoomInParents(plan);
+  const { before, after, catalogs } = built;
+  const counted = (after && newlyDerived(before, after)?.counted) ?? [];
+  const parents = counted.map(({ target }) => target);
+  requireRoomInParents(catalogs.after, parents);
   return plan;
 }
 
@@ -260,19 +263,19 @@ function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
 }
 
-/** A number of children that will be kept gives the other table an index. @throws AppError 422 */
-function requireRoomInParents({ before, after, catalogs }: ChangePlan): void {
-  const counted = after && newlyDerived(before, after)?.counted;
-  if (counted === undefined || counted.length === 0) return;
-  const { tables } = catalogs.after;
-  const full = counted.filter(({ target }) => {
-    const parents = tables.get(target);
-    return parents !== undefined && indexesOf(parents).length > MAX_INDEXES;
+/**
+ * A number of children that will be kept gives the other table an index.
+ * @param after all tables as they will be
+ * @param parents names of those that get such a number
+ * @throws AppError 422
+ */
+export function requireRoomInParents({ tables: after }: Catalog, parents: readonly string[]): void {
+  const full = [...new Set(parents)].filter((name) => {
+    const table = after.get(name);
+    return table !== undefined && indexesOf(table).length > MAX_INDEXES;
   });
   if (full.length > 0)
-    throw schemaError(
-      full.map(({ target }) => `relations: "${target}" would have more than ${MAX_INDEXES} indexes`),
-    );
+    throw schemaError(full.map((name) => `relations: "${name}" would have more than ${MAX_INDEXES} indexes`));
 }
 
 /**
