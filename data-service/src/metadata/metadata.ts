@@ -11,7 +11,13 @@ import {
 } from "@portico/shared/operation";
 import { type Column, ID_TYPES, ON_DELETE, type Rules } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES } from "../catalog/column-types.js";
-import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import {
+  isFilterable,
+  type Shown,
+  type VisibleColumn,
+  type VisibleRelation,
+  type VisibleTable,
+} from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
 import { ref } from "./common-parts.js";
 
@@ -35,9 +41,9 @@ export function metadataOf({ table, columns, relations, actions }: VisibleTable)
   };
 }
 
-function columnJson({ column, ...rights }: VisibleColumn): JsonObject {
+function columnJson(member: VisibleColumn): JsonObject {
+  const { column, ...rights } = member;
   const { name, type, description, required, unique, hidden, readOnly, encrypted, searchable } = column;
-  const { comparable } = rights;
   return {
     name,
     type,
@@ -53,8 +59,8 @@ function columnJson({ column, ...rights }: VisibleColumn): JsonObject {
     ...(column.values.length === 0 ? {} : { options: { values: [...column.values] } }),
     ...(Object.keys(column.rules).length === 0 ? {} : { rules: rulesJson(column) }),
     ...rightsJson(rights),
-    sortable: comparable && !encrypted && COLUMN_TYPES[type].sortable,
-    operators: comparable ? operatorsOf(column) : [],
+    sortable: isFilterable(member) && COLUMN_TYPES[type].sortable,
+    operators: isFilterable(member) ? operatorsOf(column) : [],
   };
 }
 
