@@ -62,13 +62,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: "id does not close the sort",
-    file: "query/bind-query.js",
+    file: "query/bind-sort.js",
     find: "return [...keys, closing].filter(",
     replace: "return (keys.length > 0 ? keys : [closing]).filter(",
   },
   {
     name: "the closing id descends with the key before it",
-    file: "query/bind-query.js",
+    file: "query/bind-sort.js",
     find: "column: scope.table.idColumn, descending: false }",
     replace: "column: scope.table.idColumn, descending: keys.at(-1)?.descending ?? false }",
   },

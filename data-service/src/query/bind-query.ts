@@ -1,8 +1,7 @@
 // Parameters -> Query: every name resolved through the caller's view, every rule of contract 4 checked.
 import { isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES } from "../catalog/column-types.js";
-import type { Purpose, ReadView } from "../permission/read-view.js";
+import type { ReadView } from "../permission/read-view.js";
 import {
   ALWAYS,
   type BoundChild,
@@ -10,38 +9,18 @@ import {
   type CountNode,
   type Predicate,
   type Query,
-  type SortKey,
   type Step,
 } from "./ast.js";
 import { bindAggregate } from "./bind-aggregate.js";
 import { bindFilter } from "./bind-filter.js";
+import { bindSort } from "./bind-sort.js";
 import { conjunction } from "./logic.js";
 import type { Parameters } from "./parameters.js";
-import { notComparable, type Path, refuse, unknownField } from "./refuse.js";
+import { type Path, refuse, unknownField } from "./refuse.js";
+import { type QueryLimits, requireCountable, requireRelation, type Scope } from "./scope.js";
 import { emptyScope, type FieldScope, parseFields } from "./syntax/fields.js";
 import { parseFormat } from "./syntax/format.js";
 import { parseMeta, parsePaging } from "./syntax/paging.js";
-import { parseSort, type SortSyntax } from "./syntax/sort.js";
-
-export interface QueryLimits {
-  /** QUERY_MAX_DEPTH: how many relations a name may go through. */
-  readonly maxDepth: number;
-  /** QUERY_MAX_LIMIT; undefined = none. */
-  readonly maxLimit: number | undefined;
-}
-
-interface Scope {
-  readonly view: ReadView;
-  readonly limits: QueryLimits;
-  readonly table: Table;
-  /** How many relations lead here. */
-  readonly depth: number;
-  /**
-   * For a file. It is complete: a relation without a limit of its own shows all its records, not only the first few. And what
-   * it shows unasked can be imported.
-   */
-  readonly inFile: boolean;
-}
 
 /**
  * Binds the parameters of a list request.
@@ -201,34 +180,6 @@ function impliedRelations({ view, table, inFile }: Scope): Relation[] {
   return inFile ? found.filter(({ link }) => link.on === "self") : found;
 }
 
-function requireRelation(name: string, { view, table }: Scope, path: Path, purpose: Purpose): Step {
-  const found = view.relation(table, name, purpose);
-  if (found !== undefined) return found;
-  if (view.column(table, name, purpose) !== undefined)
-    throw refuse(path, `"${name}" of "${table.name}" is a column, not a relation`);
-  const relations = view.names(table, purpose).filter((each) => view.relation(table, each, purpose));
-  throw purpose === "show"
-    ? unknownField(path, name, table.name, relations)
-    : notComparable(path, name, table, view, relations);
-}
-
-/**
- * The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`.
- * @param asked the whole expression, and what it asks of the relation's records
- */
-function requireCountable(
-  name: string,
-  scope: Scope,
-  path: Path,
-  purpose: Purpose,
-  { text, field }: { readonly text: string; readonly field?: string } = { text: `_count(${name})` },
-): Step {
-  const step = requireRelation(name, scope, path, purpose);
-  if (step.relation.many) return step;
-  const instead = field === undefined ? ", so there is nothing to count" : `; write ${name}.${field} instead`;
-  throw refuse(path, `${text}: "${name}" is to-one${instead}`);
-}
-
 interface DeepSetting {
   readonly fields?: Json;
   readonly filter?: Json;
@@ -264,43 +215,61 @@ function checkDeepSetting(setting: Json, relation: Relation, path: Path): DeepSe
 }
 
 function bindChild(
-  { relation, target, inner }: SelectedRelation,
+  selected: SelectedRelation,
   given: DeepSetting | undefined,
   scope: Scope,
   at: Places,
 ): BoundChild {
-  const places = { fields: at.fields, deep: `${at.deep}.${relation.name}.deep` };
+  const { relation, target, inner } = selected;
   const here = `${at.deep}.${relation.name}`;
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
   // A relation that was not named does not count as depth: its id is part of what the record itself shows.
   if (inner !== "implied") requireDepth(relation, below, given === undefined ? at.fields : here);
   const setting = given ?? {};
-  const replaced = setting.fields !== undefined && typeof inner === "object" ? inner : undefined;
-  if (replaced !== undefined) checkDropped(replaced, { relation, target }, scope, at);
-  const own = setting.fields === undefined ? inner : fieldsOf(setting.fields, `${here}.fields`, below);
-  const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
-  const shape =
-    own === "id" || own === "implied"
-      ? idOnly(setting.deep, below, ownPlaces)
-      : bindSelection(own, setting.deep, below, ownPlaces);
-  const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
-  const paging = relation.many
-    ? parsePaging(
-        scope.inFile ? { limit: 0, ...setting } : setting,
-        (name) => `${here}.${name}`,
-        scope.limits.maxLimit,
-      )
-    : { limit: 1, skip: 0 };
+  const { filter, sort } = setting;
+  const shape = childShape(selected, setting, scope, below, at);
+  const paging = childPaging(relation, setting, below, here);
+  const how = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
   return {
     relation,
     node: {
       ...shape,
-      filter:
-        setting.filter === undefined ? ALWAYS : bindFilter(setting.filter, target, filter, `${here}.filter`),
-      sort: relation.many ? bindSort(setting.sort, below, `${here}.sort`) : [],
+      filter: filter === undefined ? ALWAYS : bindFilter(filter, target, how, `${here}.filter`),
+      sort: relation.many ? bindSort(sort, below, `${here}.sort`) : [],
       ...paging,
     },
   };
+}
+
+/** What of a relation's records is shown: what its own setting says, else what is said of it further out. */
+function childShape(
+  { relation, target, inner }: SelectedRelation,
+  { fields, deep }: DeepSetting,
+  scope: Scope,
+  below: Scope,
+  at: Places,
+): Selection {
+  const here = `${at.deep}.${relation.name}`;
+  const places = { fields: at.fields, deep: `${here}.deep` };
+  if (fields !== undefined) {
+    if (typeof inner === "object") checkDropped(inner, { relation, target }, scope, at);
+    const own = fieldsOf(fields, `${here}.fields`, below);
+    return bindSelection(own, deep, below, { ...places, fields: `${here}.fields` });
+  }
+  return inner === "id" || inner === "implied"
+    ? idOnly(deep, below, places)
+    : bindSelection(inner, deep, below, places);
+}
+
+function childPaging(
+  { many }: Relation,
+  setting: DeepSetting,
+  { inFile, limits }: Scope,
+  here: Path,
+): Pick<BoundNode, "limit" | "skip"> {
+  if (!many) return { limit: 1, skip: 0 };
+  const given = inFile ? { limit: 0, ...setting } : setting;
+  return parsePaging(given, (name) => `${here}.${name}`, limits.maxLimit);
 }
 
 function requireDepth({ name }: Relation, { depth, limits }: Scope, path: Path): void {
@@ -318,91 +287,4 @@ function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Sco
 function idOnly(deep: Json | undefined, scope: Scope, at: Places): Selection {
   const names: FieldScope = { ...emptyScope(), names: new Set(["id"]), positive: true };
   return bindSelection(names, deep, scope, at);
-}
-
-function bindSort(given: Json | undefined, scope: Scope, path: Path): SortKey[] {
-  const keys = given === undefined ? [] : parseSort(given, path).map((key) => bindSortKey(key, scope, path));
-  const closing: SortKey = { kind: "column", path: [], column: scope.table.idColumn, descending: false };
-  // An earlier key decides; a repeated one could never matter.
-  const seen = new Set<string>();
-  return [...keys, closing].filter((key) => {
-    const name = sortKeyName(key);
-    const repeated = seen.has(name);
-    seen.add(name);
-    return !repeated;
-  });
-}
-
-function sortKeyName(key: SortKey): string {
-  const steps = key.kind === "column" ? key.path : [key.step];
-  const path = steps.map((step) => step.relation.name).join(".");
-  return `${key.kind}(${path}.${key.kind === "count" ? "" : key.column.name})`;
-}
-
-function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
-  const { descending } = key;
-  if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
-  requireHops(scope.depth + 1, scope, path);
-  const step = requireCountable(key.relation, scope, path, "use", key);
-  if (key.kind === "count") return { kind: "count", step, descending };
-  const column = requireSortable(key.field, { ...scope, table: step.target }, path, () => {
-    return `"${key.field}" is a relation; _${key.kind} takes a column of "${step.target.name}"`;
-  });
-  return { kind: key.kind, step, column, descending };
-}
-
-function bindSortPath(segments: readonly string[], descending: boolean, scope: Scope, path: Path): SortKey {
-  const steps: Step[] = [];
-  let here = scope;
-  for (const segment of segments.slice(0, -1)) {
-    const step = requireRelation(segment, here, path, "use");
-    if (step.relation.many) {
-      const through = `goes through the to-many relation "${segment}"`;
-      const instead = insteadOfMany(segments, steps.length, here.table);
-      throw refuse(path, `"${segments.join(".").slice(0, 64)}" ${through}${instead}`);
-    }
-    steps.push(step);
-    here = { ...here, table: step.target, depth: here.depth + 1 };
-    requireHops(here.depth, scope, path);
-  }
-  const column = requireSortable(segments.at(-1) ?? "", here, path, ({ many }) => {
-    const name = segments.join(".");
-    if (many) return `"${name}" is a to-many relation${insteadOfMany(segments, steps.length, here.table)}`;
-    return `"${name}" is a relation; sort by ${name}.id or another of its columns`;
-  });
-  return { kind: "column", path: steps, column, descending };
-}
-
-/** What a sort key can be in place of one with a to-many relation. @param at where that stands @param table whose it is */
-function insteadOfMany(segments: readonly string[], at: number, { name }: Table): string {
-  const [relation, ...rest] = segments.slice(at);
-  if (at > 0) return `, by which only "${name}" can be sorted`;
-  const extreme = rest.length === 1 ? [`_max(${relation}.${rest[0]})`] : [];
-  const keys = [...extreme, `_count(${relation})`].join(" or ");
-  return rest.length === 0 ? `; sort by ${keys}` : `; use ${keys}`;
-}
-
-function requireHops(depth: number, { limits: { maxDepth } }: Scope, path: Path): void {
-  if (depth > maxDepth) throw refuse(path, `goes through more than ${maxDepth} relations`);
-}
-
-/** @param ofRelation the refusal of a relation */
-function requireSortable(
-  name: string,
-  { view, table }: Scope,
-  path: Path,
-  ofRelation: (relation: Relation) => string,
-): Column {
-  const column = view.column(table, name);
-  if (column === undefined) {
-    const relation = view.relation(table, name)?.relation;
-    throw relation === undefined
-      ? notComparable(path, name, table, view)
-      : refuse(path, ofRelation(relation));
-  }
-  if (column.encrypted || !COLUMN_TYPES[column.type].sortable) {
-    const why = column.encrypted ? "is encrypted" : `has the type ${column.type}`;
-    throw refuse(path, `"${name}" ${why} and can't be sorted by`);
-  }
-  return column;
 }
