@@ -19,13 +19,13 @@ import { requireDatabase } from "./mongo/open-address.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { describeStore } from "./mongo/store-address.js";
 import { linkedElsewhere, openedElsewhere } from "./permission/compare-access.js";
-import type { FileDifference } from "./schema/apply-file.js";
 import {
   applyWholeFile,
   compareWholeFile,
   type FileDifferences,
   pullWholeFile,
 } from "./schema/apply-whole-file.js";
+import type { FileDifference } from "./schema/compare-tables.js";
 import { inferDatabase } from "./schema/infer-database.js";
 import { writeNew, writeWhole } from "./write-whole.js";
 

@@ -30,7 +30,7 @@ import { list } from "../records/read/list.js";
 import { type RecordDeps, withoutMaxLimit } from "../records/record-deps.js";
 import { create } from "../records/write/create.js";
 import { update } from "../records/write/update.js";
-import { type Comparison, type FileDifference, followingAll } from "./apply-file.js";
+import { type Comparison, type FileDifference, followingAll } from "./compare-tables.js";
 import { areRulesFollowed, rulesFollowed } from "./rule-change.js";
 
 export interface AccessDeps extends RecordDeps {

@@ -5,8 +5,8 @@ import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
 import { isWithout } from "../permission/access-file.js";
-import { CREATED, type FileDifference } from "./apply-file.js";
 import { applyWholeFile, type FileDifferences, type WholeFileDeps } from "./apply-whole-file.js";
+import { CREATED, type FileDifference } from "./compare-tables.js";
 
 /** @throws ConfigError with every problem; where a table is refused, tables, roles and rules stay as they were */
 export async function applyAtStart(deps: WholeFileDeps, path: string): Promise<void> {

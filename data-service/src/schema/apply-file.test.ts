@@ -4,9 +4,10 @@ import { type Db, ObjectId } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rule } from "../permission/rule.js";
-import { compareTables, makeTables } from "./apply-file.js";
+import { makeTables } from "./apply-file.js";
 import { applyFile, compareFile } from "./apply-tables-fixture.js";
 import { changeTable, undoChange } from "./change-table.js";
+import { compareTables } from "./compare-tables.js";
 import { makeInstance } from "./instance-fixture.js";
 
 let database: TestDatabase;

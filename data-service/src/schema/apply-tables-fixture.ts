@@ -1,7 +1,8 @@
 // For tests of schema files: those that speak of tables alone, compared and applied.
 import type { FileTable } from "../catalog/schema-file.js";
-import { compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
+import { makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
+import { compareTables, type FileDifference, isStopped } from "./compare-tables.js";
 import type { SchemaDeps } from "./create-table.js";
 
 export async function compareFile(deps: ChangeDeps, tables: readonly FileTable[]): Promise<FileDifference[]> {

@@ -15,8 +15,9 @@ import {
   pulledAccess,
   storedRoles,
 } from "./apply-access.js";
-import { type Comparison, compareTables, type FileDifference, isStopped, makeTables } from "./apply-file.js";
+import { makeTables } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
+import { type Comparison, compareTables, type FileDifference, isStopped } from "./compare-tables.js";
 import type { SchemaDeps } from "./create-table.js";
 import { betweenChanges } from "./rule-change.js";
 

@@ -4,10 +4,11 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
-import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
+import { changeToFile, confirming, createBare, existingOf } from "./apply-file.js";
 import { recordCosts, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { deleteTable } from "./change-table.js";
+import { stubOf } from "./compare-tables.js";
 import { adoptedBy, createTable, type SchemaDeps } from "./create-table.js";
 import type { Noted } from "./dead-instances.js";
 import { planChange } from "./plan-change.js";

@@ -1,6 +1,6 @@
 // What a noted change says of the table it was asked of.
 import { describe, expect, it } from "@jest/globals";
-import { stubOf } from "./apply-file.js";
+import { stubOf } from "./compare-tables.js";
 import { ownAfter, ownBefore, ownTransition } from "./stored-change.js";
 
 const definition = (name: string) => stubOf({ name, id: undefined, json: {} });
