@@ -8,7 +8,8 @@ import { getOrMake } from "../get-or-make.js";
 import { CantDecrypt } from "../store-refusals.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
 import type { StoredRecord } from "./lower/document.js";
-import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
+import { isKeyOnly } from "./lower/joined-or-together.js";
+import { childField, countField, maskField } from "./lower/read.js";
 
 /** Decrypts values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;

@@ -3,7 +3,8 @@
 import { bsonTypeOf, isBinary } from "../catalog/bson-json.js";
 import type { AuthorizedNode } from "./ast.js";
 import type { StoredRecord } from "./lower/document.js";
-import { childField, isKeyOnly } from "./lower/read.js";
+import { isKeyOnly } from "./lower/joined-or-together.js";
+import { childField } from "./lower/read.js";
 
 /** What a record costs besides its values: its names and its braces. */
 const RECORD = 64;

@@ -9,7 +9,8 @@ import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
 import { countsAll, lowerCount } from "./count.js";
 import { Names, type Stage } from "./document.js";
-import { lowerCounts, lowerList, lowerTogether, mostRecords, ownFields, type Together } from "./read.js";
+import { mostRecords } from "./joined-or-together.js";
+import { lowerCounts, lowerList, lowerTogether, ownFields, type Together } from "./read.js";
 import { lowerSort } from "./sort.js";
 
 type Given = Omit<Parameters, "filterFromText">;

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
-import { mostRecords } from "../../query/lower/read.js";
+import { mostRecords } from "../../query/lower/joined-or-together.js";
 import { shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";

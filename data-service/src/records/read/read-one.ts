@@ -12,7 +12,8 @@ import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.j
 import { bindRecordShape } from "../../query/bind-query.js";
 import { idsFilter } from "../../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../../query/lower/document.js";
-import { lowerRecord, ownFields, readsTogether } from "../../query/lower/read.js";
+import { readsTogether } from "../../query/lower/joined-or-together.js";
+import { lowerRecord, ownFields } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { shaper } from "../../query/shape.js";

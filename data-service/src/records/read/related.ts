@@ -11,11 +11,10 @@ import { childRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedChild, AuthorizedNode, RowRules } from "../../query/ast.js";
 import type { Stage, StoredRecord } from "../../query/lower/document.js";
+import { asksTogether, isTogether } from "../../query/lower/joined-or-together.js";
 import {
-  asksTogether,
   childField,
   countField,
-  isTogether,
   lowerApart,
   lowerTogether,
   ownFields,

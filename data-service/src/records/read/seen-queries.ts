@@ -13,7 +13,8 @@ import type { RecordStore } from "../../mongo/record-store.js";
 import { childRead, type QueryShape, shapeOf, type TableRead } from "../../query/advice/shape.js";
 import type { AuthorizedChild, AuthorizedNode } from "../../query/ast.js";
 import type { Stage, StoredRecord } from "../../query/lower/document.js";
-import { childField, countField, isCountJoined, isJoined, readsTogether } from "../../query/lower/read.js";
+import { isCountJoined, isJoined, readsTogether } from "../../query/lower/joined-or-together.js";
+import { childField, countField } from "../../query/lower/read.js";
 import { within } from "../../within.js";
 import type { Plan, Question } from "./plan-read.js";
 

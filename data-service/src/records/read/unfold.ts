@@ -4,7 +4,7 @@ import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Json } from "@portico/shared/json";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
-import { isTogether, readsTogether } from "../../query/lower/read.js";
+import { isTogether, readsTogether } from "../../query/lower/joined-or-together.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
 import { RecordTooLarge } from "../../store-refusals.js";
 import { Room } from "./room.js";
