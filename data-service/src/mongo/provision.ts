@@ -6,6 +6,7 @@ import { freeField } from "../catalog/fields.js";
 import { builtBy, OUR_PREFIX } from "../catalog/index-names.js";
 import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
+import { dropIndex } from "./drop-index.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
@@ -42,7 +43,7 @@ async function dropStrayUniques(db: Db, table: Table, isOurs: () => Promise<bool
   for (const index of await collection.indexes()) {
     const isWanted = wanted.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
     if (!isOurUnique(index, table) || isWanted || index.name === undefined) continue;
-    if (await isOurs()) await collection.dropIndex(index.name);
+    if (await isOurs()) await dropIndex(collection, index.name);
   }
 }
 
