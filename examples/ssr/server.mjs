@@ -31,9 +31,10 @@ const server = createServer(async (request, response) => {
 });
 
 /**
- * The whole proxy: method, headers and body go on as they are, and so does the answer, but for what is said of a
- * connection alone. Redirects are the browser's to follow, and Set-Cookie is the point of it. When either side breaks off,
- * so does the other: a stream of events whose page was closed must not stay open.
+ * The whole proxy: method, headers and body go on as they are, and so does the answer, but for what is said of one
+ * connection alone, the browser's or the API's: a `Trailer` that goes on would end this process where the body ends.
+ * Redirects are the browser's to follow, and Set-Cookie is the point of it. When either side breaks off, so does the other:
+ * a stream of events whose page was closed must not stay open.
  * @param {Request & { originalUrl?: string }} request Express takes the prefix off `url`, and keeps it in `originalUrl`
  * @param {Response} response
  */
@@ -41,15 +42,16 @@ function proxy(request, response) {
   const target = new URL(`/api${(request.originalUrl ?? request.url ?? "").slice(PREFIX.length)}`, API_URL);
   // Dots are resolved only here: `/portal/../metrics` would leave the API.
   if (!`${target.pathname}/`.startsWith("/api/")) return void response.writeHead(404).end("Not found");
-  const { method = "GET", headers } = request;
-  const upstream = ask(target, {
-    method,
-    headers: { ...headers, ...forwardedFor(request), host: new URL(API_URL).host },
-  });
+  const ofTheConnection =
+    "connection expect http2-settings keep-alive proxy-connection te trailer upgrade".split(" ");
+  const { method = "GET" } = request;
+  /** @type {import("node:http").OutgoingHttpHeaders} */
+  const headers = { ...request.headers, ...forwardedFor(request), host: new URL(API_URL).host };
+  // `Transfer-Encoding` goes on: by it Node tells the API where the body ends.
+  for (const name of ofTheConnection) delete headers[name];
+  const upstream = ask(target, { method, headers });
   upstream.on("response", (answer) => {
-    // Said of the connection to the API; the browser's is another one.
-    for (const name of ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"])
-      delete answer.headers[name];
+    for (const name of [...ofTheConnection, "transfer-encoding"]) delete answer.headers[name];
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     // `pipe` would leave the browser waiting for the rest of an answer that was cut.
     pipeline(answer, response, () => {});

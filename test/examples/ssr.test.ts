@@ -146,6 +146,30 @@ describe("before an API that fails", () => {
     expect(old.endsWith("\r\n\r\n12")).toBe(true);
   });
 
+  it.each([
+    ["Connection", "close, X-Forwarded-For"],
+    ["Expect", "100-continue"],
+    ["HTTP2-Settings", "AAMAAABkAARAAAAA"],
+    ["Keep-Alive", "timeout=5"],
+    ["Proxy-Connection", "keep-alive"],
+    ["TE", "trailers"],
+    ["Trailer", "Checksum"],
+    ["Upgrade", "h2c"],
+  ])("what a browser says of its connection stays with the app: %s", async (name, value) => {
+    const headersWith = async (line: string) => {
+      const answer = await sendRaw(app.url, `GET /portal/posts HTTP/1.1\r\nHost: x\r\n${line}\r\n`);
+      expect(answer).toContain("HTTP/1.1 200 OK");
+      return api.last().headers;
+    };
+    expect(await headersWith(`${name}: ${value}\r\n`)).toEqual(await headersWith(""));
+  });
+
+  it("a body in pieces whose length nobody knows reaches the API whole, whatever the method", async () => {
+    const head = "DELETE /portal/posts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    expect(await sendRaw(app.url, `${head}2\r\n{}\r\n0\r\n\r\n`)).toContain("HTTP/1.1 200 OK");
+    expect(api.last().body.toString()).toBe("{}");
+  });
+
   it("an upload that breaks off reaches the API as one", async () => {
     const seen: { upload?: IncomingMessage } = {};
     api.onHead("POST /api/svc_file", (request) => {
