@@ -5,6 +5,7 @@ import { matchedRoute, metricsPage } from "@portico/shared/metrics";
 import { noSuchProvider } from "@portico/shared/no-such-provider";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
+import { trustProxies } from "@portico/shared/trust-proxy";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, {
@@ -51,7 +52,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("query parser", false);
-  app.set("trust proxy", config.trustProxy);
+  trustProxies(app, config.trustProxy);
 
   app.use(requestContext((path) => (OPERATORS.test(path) ? path : `/api${path}`)));
   // They come every few seconds, so they are neither measured nor logged.

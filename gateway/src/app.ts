@@ -5,6 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import { matchedRoute, metricsPage, type Registry } from "@portico/shared/metrics";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
+import { trustProxies } from "@portico/shared/trust-proxy";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, { type Express, type RequestHandler, Router } from "express";
@@ -36,7 +37,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.set("query parser", false);
   // Answers of our own are never stored; pages and files carry tags of their own.
   app.set("etag", false);
-  app.set("trust proxy", config.trustProxy);
+  trustProxies(app, config.trustProxy);
   app.disable("x-powered-by");
 
   app.use(

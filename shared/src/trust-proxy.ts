@@ -1,8 +1,10 @@
 // TRUST_PROXY: whose word on the client's address is trusted (contract, section 8).
 import { isIP } from "node:net";
+import type { Express } from "express";
 import type { EnvReader } from "./env.js";
+import { plainAddress } from "./plain-address.js";
 
-/** What express takes as `trust proxy`: nobody, this many hops, or these addresses. */
+/** Whom `trustProxies` lets name the client: nobody, this many hops, or these addresses. */
 export type TrustProxy = false | number | readonly string[];
 
 const PROXY_NAMES = ["loopback", "linklocal", "uniquelocal"];
@@ -18,6 +20,19 @@ export function readTrustProxy(reader: EnvReader): TrustProxy {
     `TRUST_PROXY must be false, a number of proxies from 1 to 9, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
   );
   return false;
+}
+
+/** Makes `request.ip` the client that trusted proxies name, also where they write a proxy before them with its port. */
+export function trustProxies(app: Express, given: TrustProxy): void {
+  app.set("trust proxy", given);
+  if (given === false || typeof given === "number") return;
+  // By itself, express trusts no address that has a port.
+  const trusts: (address: string, hop: number) => boolean = app.get("trust proxy fn");
+  app.set("trust proxy", (address: string | undefined, hop: number) => {
+    // The address of a connection that has ended is undefined.
+    const plain = address === undefined ? undefined : plainAddress(address);
+    return plain !== undefined && trusts(plain, hop);
+  });
 }
 
 /** Express takes no prefix length of 0, which would be everybody, no zone and no dotted end. */

@@ -121,6 +121,12 @@ describe("request headers", () => {
       "198.51.100.9, 203.0.113.7",
       "198.51.100.9",
     ],
+    [
+      "of such a server, named with the port of its connection",
+      "loopback,203.0.113.7",
+      "198.51.100.9, 203.0.113.7:51234",
+      "198.51.100.9",
+    ],
     ["who claims another address", "loopback,203.0.113.7", "203.0.113.66, 198.51.100.9", "198.51.100.9"],
     [
       "as that server where the proxy alone is trusted",

@@ -266,6 +266,16 @@ describe("GET /me/sessions", () => {
     expect(body.data.find(({ current }: Row) => current).userAgent).toBe("laptop");
   });
 
+  it.each([
+    ["gateway", () => base],
+    ["data service", () => stack.dataService.url],
+  ])("says where through a proxy that adds ports, before the %s", async (_which, url) => {
+    const told = { "X-Forwarded-For": "203.0.113.9, 127.0.0.1:51234" };
+    const { accessToken } = (await apiOf(url(), told).post("/auth/login", credentials())).body;
+    const { data } = (await bearer(accessToken).get("/me/sessions")).body;
+    expect(data.map(({ address }: Row) => address)).toEqual(["203.0.113.9"]);
+  });
+
   it("names no user agent where the client did not, by cookies either", async () => {
     const body = JSON.stringify(credentials());
     const head = `Host: ${new URL(stack.appUrl).host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
