@@ -12,7 +12,7 @@ let api: string;
 let traveller: Traveller;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ env: { ALLOWED_ORIGINS: "http://chat.localhost:4000,http://[::1]:4001" } });
   api = `${stack.appUrl}/api`;
   traveller = new Traveller({ [`${stack.appUrl}/`]: `${stack.appUrl}/` });
 });
@@ -45,7 +45,7 @@ describe("the development provider", () => {
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);
     expect(headers.get("referrer-policy")).toBe("same-origin");
     expect(headers.get("content-security-policy")).toBe(
-      `default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' ${stack.appUrl}`,
+      `default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' ${stack.appUrl} http://chat.localhost:4000 http:`,
     );
     expect(text).toContain("this is not Google");
     expect(text.match(/(?:src|href)="[^"]*"/g)).toEqual(['href="/api/auth/dev/style.css"']);

@@ -57,7 +57,7 @@ function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): Request
     "base-uri 'none'",
     "frame-ancestors 'none'",
     // Browsers apply this to the redirects that follow the form as well.
-    `form-action 'self' ${pageOrigins.join(" ")}`,
+    `form-action 'self' ${pageOrigins.map(asSource).join(" ")}`,
   ];
   return (request, response) => {
     const query = new URLSearchParams(request.url.split("?")[1] ?? "");
@@ -71,6 +71,11 @@ function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): Request
       .type("html")
       .send(developmentPage(provider, fields));
   };
+}
+
+/** A policy has no words for an IPv6 address, and browsers pass over what they can't read: the scheme stands for it. */
+function asSource(origin: string): string {
+  return origin.includes("[") ? new URL(origin).protocol : origin;
 }
 
 function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provider): RequestHandler {
