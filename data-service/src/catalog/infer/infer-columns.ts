@@ -1,6 +1,6 @@
 // What was seen in a field -> the column that shows it as it is, and a remark where that is not obvious.
 import type { DeclaredType } from "../column-types.js";
-import { type FieldProfile, type Kind, kindsOf } from "./profile.js";
+import { type FieldProfile, isSafe, type Kind, kindsOf, type Seen } from "./profile.js";
 
 export interface ColumnGuess {
   readonly type: DeclaredType;
@@ -48,14 +48,22 @@ export function guessColumn(field: FieldProfile, complete: boolean): ColumnGuess
   const words = [...new Set(kinds.map((kind) => WORDS[kind]))];
   if (words.length === 0) return { type: "json", note: "only nulls, served as json" };
   if (words.length > 1) return { type: "json", note: `${listed(words)}, served as json` };
-  return kinds.length > 1 ? { type: widest(kinds) } : guessOne(field, kinds[0] ?? "other", complete);
+  return kinds.length > 1 ? guessNumber(field, kinds) : guessOne(field, kinds[0] ?? "other", complete);
 }
 
 /** The numeric type that holds all of them; a double can't hold every long. */
-function widest(kinds: readonly Kind[]): DeclaredType {
-  if (kinds.includes("decimal")) return "decimal";
-  if (kinds.includes("fraction")) return kinds.includes("long") ? "decimal" : "float";
-  return "bigint";
+function guessNumber({ values }: FieldProfile, kinds: readonly Kind[]): ColumnGuess {
+  if (!kinds.includes("decimal") && !kinds.includes("fraction")) return { type: "bigint" };
+  if (!kinds.includes("decimal") && !kinds.includes("long")) return { type: "float" };
+  return values.every(isExact) ? { type: "decimal" } : { type: "json", note: NO_DECIMAL };
+}
+
+const NO_DECIMAL =
+  "doubles among decimals or great whole numbers, served as json; once all are converted to Decimal128, a decimal column shows them";
+
+/** Of other doubles, the digits that are shown are not quite the number that is compared. */
+function isExact({ type, fractions = 0, least, greatest }: Seen): boolean {
+  return type !== "double" || (fractions === 0 && isSafe(least) && isSafe(greatest));
 }
 
 function guessOne(field: FieldProfile, kind: Kind, complete: boolean): ColumnGuess {

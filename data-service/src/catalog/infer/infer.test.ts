@@ -22,6 +22,10 @@ const UUIDS = seen("binData", { least: new UUID(new Uint8Array(16)), greatest: n
 const BYTES = seen("binData", { least: new Binary(new Uint8Array(16)), greatest: new UUID() });
 const BIG = seen("long", { least: 1, greatest: Long.MAX_VALUE });
 
+const WHOLE_DOUBLES = seen("double", { fractions: 0, least: 1, greatest: 9 });
+const FRACTIONS = seen("double", { fractions: 1, least: 0.1, greatest: 19.99 });
+const GREAT_DOUBLES = seen("double", { fractions: 0, least: 1, greatest: 2 ** 60 });
+
 const field = (name: string, values: Seen[], members: Seen[] = [], words?: string[]): FieldProfile => ({
   name,
   values,
@@ -148,8 +152,13 @@ describe("the column for what was seen in a field", () => {
     ["ints and longs that it does not", [WHOLE, BIG], "bigint"],
     ["doubles", [seen("double")], "float"],
     ["ints and doubles", [WHOLE, seen("double")], "float"],
-    ["great longs and doubles", [BIG, seen("double")], "decimal"],
+    ["great longs and whole doubles", [BIG, WHOLE_DOUBLES], "decimal"],
     ["decimals and ints", [seen("decimal"), WHOLE], "decimal"],
+    ["decimals and whole doubles", [seen("decimal"), WHOLE_DOUBLES], "decimal"],
+    ["decimals and doubles with fractions", [seen("decimal"), FRACTIONS], "json"],
+    ["decimals and doubles greater than JSON holds whole numbers", [seen("decimal"), GREAT_DOUBLES], "json"],
+    ["great longs and doubles with fractions", [BIG, FRACTIONS], "json"],
+    ["ints and doubles with fractions", [WHOLE, FRACTIONS], "float"],
     ["booleans", [seen("bool")], "boolean"],
     ["dates", [seen("date")], "datetime"],
     ["ObjectIds", [OBJECT_ID], "objectId"],
@@ -164,6 +173,9 @@ describe("the column for what was seen in a field", () => {
   it("says where it is not obvious", () => {
     expect(guessColumn(field("f", [WHOLE, TEXT]), true).note).toBe("numbers and texts, served as json");
     expect(guessColumn(field("f", []), true).note).toBe("only nulls, served as json");
+    expect(guessColumn(field("f", [seen("decimal"), FRACTIONS]), true).note).toBe(
+      "doubles among decimals or great whole numbers, served as json; once all are converted to Decimal128, a decimal column shows them",
+    );
   });
 
   it.each([

@@ -82,7 +82,8 @@ export function kindsOf(seen: readonly Seen[]): ReadonlySet<Kind> {
   return new Set(seen.map(kindOfSeen));
 }
 
-function isSafe(value: unknown): boolean {
+/** Is it a whole number that JSON holds? */
+export function isSafe(value: unknown): boolean {
   return Number.isSafeInteger(value) || (bsonTypeOf(value) === "Long" && Number.isSafeInteger(Number(value)));
 }
 
