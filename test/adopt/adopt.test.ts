@@ -582,6 +582,20 @@ describe("a database of ten collections as other programs leave them", () => {
         expect(await found(filter)).toEqual([]);
     });
 
+    it("takes a time in a year of more than four digits as it shows it", async () => {
+      await documents().deleteMany({});
+      await documents().insertMany([{ at: new Date("+010000-01-01T04:59:59.000Z") }, { at: new Date(0) }]);
+      expect((await byHand({ columns: [{ name: "at", type: "datetime" }] })).status).toBe(201);
+      const [late, early] = await data("/by_hand");
+      expect(late.at).toBe("+010000-01-01T04:59:59.000Z");
+      const found = (filter: object) => idsOf("/by_hand", { filter });
+      expect(await found({ at: late.at })).toEqual([late.id]);
+      expect(await found({ at: { _neq: late.at } })).toEqual([early.id]);
+      expect(await found({ at: { _between: ["2200-01-01", late.at] } })).toEqual([late.id]);
+      const written = await admin.patch(`/by_hand/${late.id}`, late);
+      expect([written.status, written.body.data[0].at]).toEqual([200, late.at]);
+    });
+
     it("counts a list that names a record twice, or null beside it, once", async () => {
       const other = new ObjectId((await admin.post("/owners", {})).body.data[0].id);
       await documents().deleteMany({});

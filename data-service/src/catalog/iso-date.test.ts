@@ -84,6 +84,27 @@ describe("an instant", () => {
     expect(parseInstant("0000-01-01T00:00:00+14:00")).toBeUndefined();
   });
 
+  it("is read back as it was written, whatever the year", () => {
+    fc.assert(
+      fc.property(fc.date({ noInvalidDate: true }), (date) => {
+        expect(parseInstant(date.toISOString())?.getTime()).toBe(date.getTime());
+      }),
+    );
+  });
+
+  it.each([
+    ...[
+      "+010000-01-01T00:00:00Z",
+      "+010000-01-01T02:00:00.000+02:00",
+      "+010000-01-01",
+      "+010000-02-30T00:00:00.000Z",
+    ],
+    ...["+002024-01-01T00:00:00.000Z", "-000000-01-01T00:00:00.000Z", "+275760-09-13T00:00:00.001Z"],
+    ...["10000-01-01T00:00:00.000Z", "010000-01-01T00:00:00.000Z"],
+  ])("%j is not how a year of more than four digits is written", (text) => {
+    expect(parseInstant(text)).toBeUndefined();
+  });
+
   it("is the same in every offset", () => {
     const offset = fc.integer({ min: -24 * 60 + 1, max: 24 * 60 - 1 });
     const range = { min: new Date("0001-01-01"), max: new Date("9998-12-31"), noInvalidDate: true };

@@ -5,6 +5,9 @@ const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
+/** A year that four digits can't write, as JavaScript writes it. */
+const FAR = /^[+-]\d{6}-/;
+
 /** A calendar day such as `2024-02-29`, as midnight UTC; undefined when it is not one. */
 export function parseDay(text: string): Date | undefined {
   const match = DAY.exec(text);
@@ -17,9 +20,10 @@ export function parseDay(text: string): Date | undefined {
 
 /**
  * An instant with its offset, to the millisecond; finer fractions are cut. A date alone is its midnight UTC. Undefined if
- * the offset leads out of the years 0000 to 9999, which four digits could not write back.
+ * the offset leads out of the years 0000 to 9999: instants beyond are read only in the one form in which they are shown.
  */
 export function parseInstant(text: string): Date | undefined {
+  if (FAR.test(text)) return parseFarInstant(text);
   const match = INSTANT.exec(text);
   if (match === null) return parseDay(text);
   const [, dayText = "", hour = "", minute = "", second = "0", fraction = "", zone = ""] = match;
@@ -32,6 +36,13 @@ export function parseInstant(text: string): Date | undefined {
   const instant = new Date(day.getTime() + minutes * 60_000 + Number(second) * 1000 + milliseconds);
   const year = instant.getUTCFullYear();
   return year >= 0 && year <= 9999 ? instant : undefined;
+}
+
+/** Other programs store such times, for "never" for instance. */
+function parseFarInstant(text: string): Date | undefined {
+  const instant = new Date(text);
+  const isShownSo = !Number.isNaN(instant.getTime()) && instant.toISOString() === text;
+  return isShownSo ? instant : undefined;
 }
 
 function offsetMinutes(zone: string): number | undefined {

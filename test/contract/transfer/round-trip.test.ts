@@ -72,7 +72,7 @@ const record = fc.record({
   decimal: fc.option(fc.constantFrom("0", "-1", "19.90", "0.000001", "-123456789012345678901234567890.1234")),
   boolean: fc.option(fc.boolean()),
   date: fc.option(time.map((each) => each.toISOString().slice(0, 10))),
-  datetime: fc.option(time.map((each) => each.toISOString())),
+  datetime: fc.option(fc.oneof(time, fc.date({ noInvalidDate: true })).map((each) => each.toISOString())),
   enum: fc.option(fc.constantFrom("=a", "b c", "'-d")),
   enumList: fc.option(fc.array(fc.constantFrom("=a", 'b"c'), { maxLength: 3 })),
   json: fc.option(
