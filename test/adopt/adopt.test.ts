@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Collection, Decimal128, type Document, Long, MongoClient, ObjectId } from "mongodb";
+import { type Collection, DBRef, Decimal128, type Document, Long, MongoClient, ObjectId } from "mongodb";
 import { checksOf, pointerTo } from "../contract/metadata/schema-check.js";
 import type { Row } from "../contract/records/make.js";
 import {
@@ -1057,6 +1057,41 @@ describe("infer", () => {
       { name: "dec", type: "decimal" },
       { name: "whole", type: "datetime", required: true },
     ]);
+  });
+
+  it("takes a reference, which no JSON is written back as, for read-only, and so the lists of them", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const reference = new DBRef("people", new ObjectId());
+    const refs = { one: reference, many: [reference, null] };
+    const alike = { half: { $ref: "people" }, none: { $ref: "people", $id: null }, odd: { $ref: 1, $id: 1 } };
+    const posts = other.db().collection("posts");
+    await posts.insertMany([
+      { ...refs, ...alike, some: reference },
+      { ...refs, ...alike, some: { of: 1 } },
+    ]);
+    const file = join(directory, "references.json");
+    const { output } = await schema(["infer", file, "--database", url]);
+    const service = await serve(url, file);
+    const api = await signIn(service.url, ADMIN);
+    const [post] = (await api.get("/posts", { fields: "one,many,half" })).body.data;
+    await service.stop();
+    await other.db().dropDatabase();
+    await other.close();
+    const shown = { $ref: "people", $id: String(reference.oid) };
+    expect(post).toEqual({ one: shown, many: [shown, null], half: alike.half });
+    const [{ columns }] = JSON.parse(await readFile(file, "utf8")).tables;
+    expect(columns).toEqual([
+      { name: "one", type: "json", readOnly: true },
+      { name: "many", type: "json", readOnly: true },
+      ...["half", "none", "odd", "some"].map((name) => ({ name, type: "json" })),
+    ]);
+    for (const line of [
+      "  one: values of the type DBRef, served as json, read-only",
+      "  many: lists with values of the type DBRef, served as json, read-only",
+      "  some: other values and objects, served as json",
+    ])
+      expect(output.split("\n")).toContain(line);
   });
 
   it("copes with a collection that is used as a map, and serves the most frequent of its fields", async () => {

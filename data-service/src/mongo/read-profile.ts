@@ -3,7 +3,7 @@ import type { CollectionInfo, Db, Document, IndexDescriptionInfo } from "mongodb
 import { OUR_PREFIX } from "../catalog/index-names.js";
 import { chooseFields } from "../catalog/infer/choose-fields.js";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
-import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
+import { type CollectionProfile, type FieldProfile, REFERENCE, type Seen } from "../catalog/infer/profile.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { getOrMake } from "../get-or-make.js";
 import { comparesPlainly } from "./provision.js";
@@ -166,9 +166,22 @@ const hasNoJson = {
   ],
 };
 
+/** As the driver tells them from other objects. */
+const isReference = {
+  $and: [
+    { $eq: [{ $type: memberOf("$value", "$ref") }, "string"] },
+    { $not: [{ $in: [{ $type: memberOf("$value", "$id") }, ["missing", "null", "undefined"]] }] },
+  ],
+};
+
 /** The database evaluates both sides of a condition, so each needs a value of its kind. */
 function stringOf(value: string): Document {
   return { $cond: [{ $eq: [{ $type: value }, "string"] }, value, ""] };
+}
+
+function memberOf(value: string, name: string): Document {
+  const input = { $cond: [{ $eq: [{ $type: value }, "object"] }, value, {}] };
+  return { $getField: { field: { $literal: name }, input } };
 }
 
 function numberOf(value: string): Document {
@@ -189,7 +202,9 @@ const COUNT_BY_TYPE: Document[] = [
   },
   { $unwind: { path: "$value", includeArrayIndex: "isMember" } },
   { $unwind: "$value" },
-  { $set: { type: { $cond: [hasNoJson, "null", { $type: "$value" }] } } },
+  {
+    $set: { type: { $cond: [hasNoJson, "null", { $cond: [isReference, REFERENCE, { $type: "$value" }] }] } },
+  },
   {
     $group: {
       _id: { name: "$name", type: "$type", isMember: { $eq: ["$isMember", 1] } },

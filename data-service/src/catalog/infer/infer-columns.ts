@@ -1,6 +1,6 @@
 // What was seen in a field -> the column that shows it as it is, and a remark where that is not obvious.
 import type { DeclaredType } from "../column-types.js";
-import { type FieldProfile, isSafe, type Kind, kindsOf, type Seen } from "./profile.js";
+import { type FieldProfile, isSafe, type Kind, kindsOf, REFERENCE, type Seen } from "./profile.js";
 
 export interface ColumnGuess {
   readonly type: DeclaredType;
@@ -91,6 +91,10 @@ function guessList({ members, words }: FieldProfile, complete: boolean): ColumnG
   if (isChoice) {
     const note = `lists of ${words.length} different texts, served as enumList; other texts must be added to its options`;
     return { type: "enumList", values: words, note };
+  }
+  if (members.some(({ type }) => type === REFERENCE)) {
+    const note = `lists with values of the type ${REFERENCE}, served as json, read-only`;
+    return { type: "json", readOnly: true, note };
   }
   return { type: "json" };
 }

@@ -1,9 +1,12 @@
 // What was seen of a collection that other programs made: the kinds of values in its fields, and its unique indexes.
 import { bsonTypeOf, isBinary, uuidText } from "../bson-json.js";
 
+/** The type of an object that is a reference: a text `$ref` beside an `$id`. No such object is written back. */
+export const REFERENCE = "DBRef";
+
 /** Values of one BSON type in one field, or in the lists of one field. */
 export interface Seen {
-  /** MongoDB's name of the type: `string`, `int`, `objectId` … Never null. */
+  /** MongoDB's name of the type: `string`, `int`, `objectId` …, or REFERENCE. Never null. */
   readonly type: string;
   /** How many values. */
   readonly count: number;
