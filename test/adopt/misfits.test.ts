@@ -430,3 +430,38 @@ describe("a clone of an id, as JavaScript makes it, and a pattern where a link b
     expect(await counts()).toEqual(before);
   });
 });
+
+describe("a value of another kind in a field that Portico counts the changes in", () => {
+  beforeAll(async () => {
+    await leave("counts", [{ _id: 0, title: "old" }]);
+    const columns = [{ name: "title", type: "string" }];
+    const to = { type: "many-to-many", table: "counts", inverse: "from" };
+    await adopt({ name: "counts", idType: "int", columns, relations: [{ name: "to", ...to }] });
+  });
+  beforeEach(() =>
+    leave("counts", [
+      { _id: 1, title: "old", _record_version: "x" },
+      { _id: 2, title: "old", _record_version: { of: 1 } },
+      { _id: 3, title: "old" },
+    ]),
+  );
+  const message =
+    '"counts": a field in which Portico counts the changes of a record, such as _record_version, holds no number: another program has written it; remove it there.';
+
+  it.each<[string, () => Promise<Answer>]>([
+    ["of the record", () => admin.patch("/counts/1", { title: "new" })],
+    ["of a record with an object there", () => admin.patch("/counts/2", { title: "new" })],
+    ["of its links from their other side", () => admin.patch("/counts/3", { from: [1] })],
+  ])("refuses a change %s with what is in the way", async (_which, change) => {
+    const { status, body } = await change();
+    expect([status, body.message]).toEqual([409, message]);
+    expect(await stored("counts", "title")).toEqual(["old", "old", "old"]);
+  });
+
+  it("lets the record be deleted, and others be changed at the same moment", async () => {
+    const changes = await Promise.all([1, 3].map((id) => admin.patch(`/counts/${id}`, { title: "new" })));
+    expect(changes.map(({ status }) => status)).toEqual([409, 200]);
+    expect((await admin.delete("/counts/1")).status).toBe(200);
+    expect(await stored("counts", "title")).toEqual(["old", "new"]);
+  });
+});

@@ -13,6 +13,7 @@ import {
 import { memberIn, type Table } from "../catalog/catalog.js";
 import { keyName } from "../catalog/index-names.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
+import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { RecordTooLarge, Taken, tookTooLong } from "../store-refusals.js";
 
 const DUPLICATE_KEY = 11_000;
@@ -157,6 +158,7 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   if (isTooLarge(error)) return new RecordTooLarge(error);
   if (error.code === TOO_DEEP) return tooDeep(error);
   if (error.code === BAD_VALUE && /parallel arrays/.test(error.message)) return listsInTwo(error);
+  if (isTypeMismatch(error) && NO_NUMBER.test(error.message)) return uncountable(error, table);
   return error;
 }
 
@@ -177,6 +179,17 @@ function listsInTwo(cause: unknown): AppError {
   const message =
     "sort: a record holds lists in two of these columns, which have no order; sort by one of them.";
   return new AppError("BAD_REQUEST", { message, cause });
+}
+
+/** What the server says where it should add to something else than a number. */
+const NO_NUMBER =
+  /Cannot apply \$inc to a value of non-numeric type|\$add only supports numeric or date types/;
+
+/** Only fields of our own are added to; in an adopted collection another program may have one of the same name. */
+function uncountable(error: MongoServerError, table: Table | undefined): AppError {
+  const where = table === undefined ? "" : `"${table.name}": `;
+  const message = `${where}a field in which Portico counts the changes of a record, such as ${VERSION_FIELD}, holds no number: another program has written it; remove it there.`;
+  return new AppError("CONFLICT", { message, cause: error });
 }
 
 function isTooLarge({ code }: MongoServerError): boolean {
