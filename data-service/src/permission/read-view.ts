@@ -31,10 +31,19 @@ export class ReadView {
   readonly #catalog: Catalog;
   readonly #policies: ReadPolicies;
   readonly #known = new Map<string, ReadPolicy | undefined>();
+  /** The view of records that links in other tables' records lead to. */
+  readonly beyond: ReadView;
 
-  constructor(catalog: Catalog, policies: ReadPolicies) {
+  /** @param beyond if it is another than this one */
+  constructor(catalog: Catalog, policies: ReadPolicies, beyond?: ReadView) {
     this.#catalog = catalog;
     this.#policies = policies;
+    this.beyond = beyond ?? this;
+  }
+
+  /** The view of the records that a relation leads to. */
+  through({ link }: Relation): ReadView {
+    return link.on === "self" ? this : this.beyond;
   }
 
   /** Whether the caller may read any of a table's records. */

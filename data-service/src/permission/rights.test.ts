@@ -410,9 +410,11 @@ describe("rights", () => {
 
   it("/me shows the own record alone", () => {
     const own = rights(user(false), []).own(system, user(false));
-    expect(own(systemTable("svc_user"))?.rows).toMatchObject({ kind: "test", column: { name: "id" } });
-    expect(own(systemTable("svc_role"))).toBeDefined();
-    expect(own(systemTable("svc_table"))).toBeUndefined();
+    expect(own.rows(systemTable("svc_user"))).toMatchObject({ kind: "test", column: { name: "id" } });
+    const may = (name: string): boolean[] => [own, own.beyond].map((view) => view.mayRead(systemTable(name)));
+    expect(may("svc_user")).toEqual([true, false]);
+    expect(may("svc_role")).toEqual([true, false]);
+    expect(may("svc_table")).toEqual([false, false]);
   });
 });
 

@@ -119,18 +119,22 @@ export class Rights {
     return (table) => readPolicy(this.#grants(catalog, table, "read"));
   }
 
-  /** What `/me` may show: the user's own record and role, and beyond them whatever the user may read anyway. */
-  own(catalog: Catalog, principal: SignedIn): ReadPolicies {
+  /**
+   * What `/me` may show: the user's own record and role, and beyond them whatever the user may read anyway. That is also all
+   * that other records show of users and roles, be they the user's own: what a table shows is the same wherever it is reached.
+   */
+  own(catalog: Catalog, principal: SignedIn): ReadView {
     const others = this.read(catalog);
     const members = this.ownMembers(catalog);
     const { users, roles } = this.#context.tables;
-    return (table) => {
+    const policies: ReadPolicies = (table) => {
       if (table.name !== users && table.name !== roles) return others(table);
       const id = table.name === users ? principal.userId : principal.roleId;
       // A user without a role may see that they have none.
       const own: ReadGrant = { rows: id === null ? NEVER : rowOf(table, id), members };
       return readPolicy([own, ...(others(table)?.grants ?? [])]);
     };
+    return new ReadView(catalog, policies, this.view(catalog));
   }
 
   /**

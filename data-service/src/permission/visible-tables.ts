@@ -14,7 +14,7 @@ import type { AuthorizedPredicate } from "../query/ast.js";
 import type { ProtectedTables } from "./beyond-rules.js";
 import type { WriteGrant } from "./compile-rules.js";
 import { foreignGrants } from "./foreign-links.js";
-import { ReadView } from "./read-view.js";
+import type { ReadView } from "./read-view.js";
 import type { Rights } from "./rights.js";
 
 /** What a member must be for a body to have it, of a new record or of a change. */
@@ -128,7 +128,7 @@ export function ownTables(
   { users, roles }: Pick<ProtectedTables, "users" | "roles">,
 ): VisibleTable[] {
   if (requester.kind === "anonymous") return [];
-  const view = new ReadView(catalog, rights.own(catalog, requester));
+  const view = rights.own(catalog, requester);
   const isOwn = rights.ownMembers(catalog);
   // Of one's own record only the rest is a matter of rules, which may show it in others alone.
   const shownIn = (member: Column | Relation, shown: Shown): Shown =>
@@ -259,6 +259,7 @@ function endOf(
   relation: Relation,
 ): Pick<VisibleRelation, "relation" | "target" | "inverse"> {
   const target = targetOf(catalog, relation);
-  const inverse = relation.inverse === null ? undefined : view.relation(target, relation.inverse, "show");
+  const inverse =
+    relation.inverse === null ? undefined : view.through(relation).relation(target, relation.inverse, "show");
   return { relation, target, inverse: inverse?.relation.name ?? null };
 }

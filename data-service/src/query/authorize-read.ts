@@ -54,8 +54,9 @@ export function authorizeNode(
     filter: authorizePredicate(node.filter, view),
     children: node.children.map((child) => {
       const state = child.relation.link.on === "self" ? linked : "living";
-      const rows = view.rows(child.node.table, state);
-      return { ...child, node: authorizeNode(child.node, view, rows, linked) };
+      const below = view.through(child.relation);
+      const rows = below.rows(child.node.table, state);
+      return { ...child, node: authorizeNode(child.node, below, rows, linked) };
     }),
     masks: view.masks(node.table, [
       ...node.columns,
@@ -72,14 +73,16 @@ export function authorizePredicate(predicate: Predicate, view: ReadView): Author
       return { kind: predicate.kind, of: predicate.of.map((each) => authorizePredicate(each, view)) };
     case "not":
       return { kind: "not", of: authorizePredicate(predicate.of, view) };
-    case "related":
+    case "related": {
+      const below = view.through(predicate.relation);
       return brand({
         ...predicate,
-        where: authorizePredicate(predicate.where, view),
-        visible: view.rows(predicate.target),
+        where: authorizePredicate(predicate.where, below),
+        visible: below.rows(predicate.target),
       });
+    }
     case "exists":
-      return brand({ ...predicate, visible: view.rows(predicate.target) });
+      return brand({ ...predicate, visible: view.through(predicate.relation).rows(predicate.target) });
     default:
       return predicate;
   }
@@ -87,7 +90,7 @@ export function authorizePredicate(predicate: Predicate, view: ReadView): Author
 
 /** Whose records count wherever a query goes through a table without showing it. */
 export function rowRules(view: ReadView): RowRules {
-  return brand((table) => view.rows(table));
+  return brand((table) => view.beyond.rows(table));
 }
 
 /** What may be replaced: which records exist for the caller, and what is masked in them, stays. */

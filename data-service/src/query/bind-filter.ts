@@ -163,7 +163,7 @@ function unknownOperator(name: string, column: Column): string {
  * must satisfy all of it. Null tests ask whether there is a related record, and an empty list decides without one.
  */
 function bindRelation(relation: Relation, target: Table, json: Json, scope: Scope, path: Path): Predicate {
-  const inner = { ...scope, hops: scope.hops + 1 };
+  const inner = { ...scope, view: scope.view.through(relation), hops: scope.hops + 1 };
   if (inner.hops > scope.maxDepth) throw refuse(path, `goes through more than ${scope.maxDepth} relations`);
   const content = isObject(json) ? json : { _eq: json };
   const countedBefore = scope.budget.comparisons;

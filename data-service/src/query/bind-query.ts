@@ -222,14 +222,14 @@ function bindChild(
 ): BoundChild {
   const { relation, target, inner } = selected;
   const here = `${at.deep}.${relation.name}`;
-  const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
+  const below = belowScope(selected, scope);
   // A relation that was not named does not count as depth: its id is part of what the record itself shows.
   if (inner !== "implied") requireDepth(relation, below, given === undefined ? at.fields : here);
   const setting = given ?? {};
   const { filter, sort } = setting;
   const shape = childShape(selected, setting, scope, below, at);
   const paging = childPaging(relation, setting, below, here);
-  const how = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
+  const how = { view: below.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
   return {
     relation,
     node: {
@@ -272,14 +272,19 @@ function childPaging(
   return parsePaging(given, (name) => `${here}.${name}`, limits.maxLimit);
 }
 
+/** The scope of a relation's records. */
+function belowScope({ relation, target }: Step, scope: Scope): Scope {
+  return { ...scope, view: scope.view.through(relation), table: target, depth: scope.depth + 1 };
+}
+
 function requireDepth({ name }: Relation, { depth, limits }: Scope, path: Path): void {
   if (depth > limits.maxDepth) throw refuse(path, `"${name}" lies deeper than ${limits.maxDepth} relations`);
 }
 
 /** Names without effect, because something else replaces them, must be valid all the same. */
-function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Scope, at: Places): void {
-  const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
-  requireDepth(relation, below, at.fields);
+function checkDropped(fields: FieldScope, step: Step, scope: Scope, at: Places): void {
+  const below = belowScope(step, scope);
+  requireDepth(step.relation, below, at.fields);
   bindSelection(fields, undefined, below, at);
 }
 

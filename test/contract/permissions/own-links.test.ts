@@ -165,3 +165,68 @@ describe("a link is in /me", () => {
     expect(await badge()).toBe("badge:");
   });
 });
+
+describe("what is reached from there on", () => {
+  const back = (json: unknown): unknown[] => [
+    200,
+    { accusedIn: [json], role: { id: role, reports: [json] } },
+  ];
+
+  it("has no link back to users and roles, whom no rule shows", async () => {
+    await rule({ fields: "title,accused,forRole" });
+    expect(await me({ fields: "accusedIn.*,role.reports.*" })).toEqual(back(T1));
+    expect(await me({ fields: "id", deep: { accusedIn: {} } })).toEqual([200, { id: moId, accusedIn: [T1] }]);
+    const refused: readonly [string, Query][] = [
+      ["accused", { fields: "accusedIn.accused.email" }],
+      ["forRole", { fields: "role.reports.forRole.name" }],
+      ["accused", { deep: { accusedIn: { sort: "accused.email" } } }],
+      ["accused", { deep: { accusedIn: { filter: { accused: { email: MO.email } } } } }],
+      ["accused", { deep: { role: { filter: { reports: { accused: moId } } } } }],
+    ];
+    for (const [name, query] of refused) expect(await me(query)).toEqual(unknown(name, "reports"));
+  });
+
+  it("shows of users what rules for them show", async () => {
+    await rule({ fields: "title,accused,forRole" });
+    await rule({ table: "svc_user", fields: "name" });
+    const accused = { id: moId, name: "Mo" };
+    expect(await me({ fields: "accusedIn.*,role.reports.accused.*" })).toEqual([
+      200,
+      {
+        accusedIn: [{ ...T1, accused: { id: moId } }],
+        role: { id: role, reports: [{ id: T1.id, accused }] },
+      },
+    ]);
+    expect(await me({ fields: "accusedIn.accused.email" })).toEqual(unknown("email", "svc_user"));
+    expect(await me({ fields: "accusedIn.accused.role" })).toEqual(unknown("role", "svc_user"));
+    expect(await me({ fields: "email,role.name" })).toEqual([
+      200,
+      { email: MO.email, role: { id: role, name: "Member" } },
+    ]);
+  });
+
+  it("is no row that a rule for users hides, be it one's own", async () => {
+    await rule({ fields: "title,accused" });
+    await rule({ table: "svc_user", fields: "name", filter: { name: "another" } });
+    const expected = [{ id: T1.id, accused: null }];
+    expect(await me({ fields: "name,accusedIn.accused.name" })).toEqual([
+      200,
+      { name: "Mo", accusedIn: expected },
+    ]);
+    const filter = { accused: { name: "Mo" } };
+    expect(await me({ fields: "id", deep: { accusedIn: { filter } } })).toEqual([
+      200,
+      { id: moId, accusedIn: [] },
+    ]);
+  });
+
+  it("is described as it is answered", async () => {
+    await rule({ fields: "title,accused,forRole" });
+    const { schemas } = (await mo.get("/openapi.json")).body.components;
+    const { body } = await mo.get("/me", { fields: "accusedIn.*" });
+    expect(schemas["svc_user.own"].properties.accusedIn.items).toEqual({
+      $ref: "#/components/schemas/reports.record",
+    });
+    expect(Object.keys(schemas["reports.record"].properties)).toEqual(Object.keys(body.data[0].accusedIn[0]));
+  });
+});

@@ -6,7 +6,7 @@ import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { ReadLimits } from "../../mongo/read-limits.js";
-import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
+import type { ReadView } from "../../permission/read-view.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
 import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.js";
 import { bindRecordShape } from "../../query/bind-query.js";
@@ -57,16 +57,13 @@ interface Allowed {
   readonly isOwn?: boolean;
 }
 
-/** Reads the caller's own record. @param policies the rights to read it by, with which it shows its `updatedAt` */
+/** Reads the caller's own record. @param viewOf the view to read it through, in which it shows its `updatedAt` */
 export async function readOwn(
   deps: RecordDeps,
-  policies: (standing: Standing) => ReadPolicies,
+  viewOf: (standing: Standing) => ReadView,
   wanted: RecordRequest,
 ): Promise<Versioned> {
-  const allowed = (standing: Standing): Allowed => ({
-    view: new ReadView(standing.catalog, policies(standing)),
-    isOwn: true,
-  });
+  const allowed = (standing: Standing): Allowed => ({ view: viewOf(standing), isOwn: true });
   return readAllowed(deps, allowed, wanted);
 }
 
