@@ -22,6 +22,7 @@ describe("the schema of a column", () => {
     ["text or null", { type: "string" }, { type: ["string", "null"] }],
     ["text", { type: "string", required: true }, { type: "string" }],
     ["anything", { type: "json" }, {}],
+    ["anything but null", { type: "json", required: true }, { not: { type: "null" } }],
     [
       "a whole number that can be told from its neighbours",
       { type: "int", required: true },

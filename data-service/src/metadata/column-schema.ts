@@ -11,7 +11,7 @@ import { rulesJson } from "./metadata.js";
  */
 export function valueSchema(column: Column, mayBeNull = !column.required): Part {
   const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
-  const schema = mayBeNull ? nullable(plain) : plain;
+  const schema = mayBeNull ? nullable(plain) : notNull(plain);
   return {
     ...schema,
     ...(column.generated || column.readOnly ? { readOnly: true } : {}),
@@ -23,7 +23,7 @@ export function valueSchema(column: Column, mayBeNull = !column.required): Part 
 export function inputSchema(column: Column): Part {
   const schema = withRules(givenSchema(column), column);
   return {
-    ...(column.required ? schema : nullable(schema)),
+    ...(column.required ? notNull(schema) : nullable(schema)),
     ...(column.secret ? { writeOnly: true, format: "password" } : {}),
     ...describe(column),
   };
@@ -50,6 +50,10 @@ export function nullable(schema: Part): Part {
     type: [schema.type, "null"],
     ...(Array.isArray(members) ? { enum: [...members, null] } : {}),
   };
+}
+
+function notNull(schema: Part): Part {
+  return schema.type === undefined ? { ...schema, not: { type: "null" } } : schema;
 }
 
 /** Addresses may be in any script. */

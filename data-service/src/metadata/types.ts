@@ -134,7 +134,7 @@ function recordMember(table: Table, member: Visible, own: ReadonlyMap<string, st
   const isPartly = member.shown === "in some rows";
   if ("column" in member) {
     const { name, hidden, description } = member.column;
-    const type = plainType(member.column) + (mayBeNull(table, member.column) ? " | null" : "");
+    const type = valueType(member.column, mayBeNull(table, member.column));
     return memberLine({ name, type, optional: hidden || isPartly, description });
   }
   const { name, many, description } = member.relation;
@@ -166,7 +166,7 @@ function membersOf(members: readonly Visible[], write: Writable): string[] {
 function writtenMember(member: Visible, write: Writable): Omit<Member, "optional"> {
   if ("column" in member) {
     const { name, description, required } = member.column;
-    return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
+    return { name, description, type: valueType(member.column, !required) };
   }
   const { name, many, required, description } = member.relation;
   const brought = broughtBy(member, write);
@@ -210,6 +210,13 @@ function columnFilter(column: Column): string {
   return operandOf(type, "_eq") === "value or null"
     ? `${plainType(column)} | null | ${tests}`
     : `null | ${tests}`;
+}
+
+/** The type of a member with a column's values. */
+function valueType(column: Column, mayBeNull: boolean): string {
+  const plain = plainType(column);
+  if (mayBeNull) return `${plain} | null`;
+  return column.type === "json" ? `NonNullable<${plain}>` : plain;
 }
 
 /** The type of a column's values in JSON. */

@@ -37,6 +37,7 @@ beforeAll(async () => {
       { name: "places", type: "many-to-many", table: "shelves" },
     ],
   });
+  await makeTable(admin, { name: "forms", columns: [{ name: "answers", type: "json", required: true }] });
   check = checksOf((await admin.get("/openapi.json")).body);
 });
 afterAll(() => stack?.stop());
@@ -152,6 +153,26 @@ describe("values", () => {
       expect([body, fits("shelves.create", body), isTaken(await admin.post("/shelves", body))]).toEqual([
         ...[body, isFine, isFine],
       ]);
+  });
+
+  it("of a required JSON column are anything but null", async () => {
+    const { id } = await make(admin, "forms", { answers: {} });
+    const bodies: [Row, boolean][] = [
+      ...[{ a: null }, [null], [], 0, false, ""].map((answers): [Row, boolean] => [{ answers }, true]),
+      [{ answers: null }, false],
+    ];
+    for (const [body, isFine] of bodies) {
+      const isAnswered = fits("forms.record", body);
+      expect([
+        body,
+        fits("forms.create", body),
+        isTaken(await admin.post("/forms", body)),
+        isAnswered,
+      ]).toEqual([body, isFine, isFine, isFine]);
+      expect([body, fits("forms.update", body), isTaken(await admin.patch(`/forms/${id}`, body))]).toEqual([
+        ...[body, isFine, isFine],
+      ]);
+    }
   });
 
   it("may have them in filters and links as well", async () => {

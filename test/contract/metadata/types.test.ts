@@ -93,6 +93,20 @@ export const table: CreateOf<"svc_table"> = { name: "books", columns: [{ name: "
 export const password = (record: RecordOf<"svc_user">): unknown => record.password;
 `;
 
+const JSON_PROGRAM = `
+import type { CreateOf, RecordOf, UpdateOf } from "./tables.js";
+export const forms: CreateOf<"forms">[] = [
+  { answers: { a: null }, notes: null },
+  { answers: [null, 1] },
+  { answers: false, notes: "" },
+];
+// @ts-expect-error the API refuses it
+export const refused: CreateOf<"forms"> = { answers: null };
+// @ts-expect-error the API refuses it
+export const refusedToo: UpdateOf<"forms"> = { answers: null };
+export const isNull = ({ answers, notes }: RecordOf<"forms">): [null extends typeof answers ? 1 : 0, null extends typeof notes ? 1 : 0] => [0, 1];
+`;
+
 const VISITOR_PROGRAM = `
 import type { CreateOf, RecordOf, TableName, UpdateOf } from "./tables.js";
 export const all: TableName extends "letters" ? true : false = true;
@@ -119,6 +133,15 @@ describe("GET /types.ts", () => {
 
   it("gives root types that hold under strict, and refuse what the API refuses", async () => {
     expect(await check(await typesFor(room.stack, await tokenOf(room.stack)), ROOT_PROGRAM)).toBe("");
+  });
+
+  it("lets a JSON column be null only where it may be", async () => {
+    const columns = [
+      { name: "answers", type: "json", required: true },
+      { name: "notes", type: "json" },
+    ];
+    await makeTable(room.root, { name: "forms", columns });
+    expect(await check(await typesFor(room.stack, await tokenOf(room.stack)), JSON_PROGRAM)).toBe("");
   });
 
   it("gives a visitor what visitors may do and nothing more", async () => {
