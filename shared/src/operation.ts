@@ -118,11 +118,18 @@ export const OBJECT_ID: Part = { type: "string", pattern: "^[0-9a-f]{24}$" };
 /** An `OBJECT_ID` as a client may write it. */
 export const GIVEN_ID: Part = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
 
+/** Which version of a page is wanted. Pages have no times: an older build is another one, too. */
+export const PAGE_CONDITIONS: readonly Part[] = [
+  inHeader("If-None-Match", "ETags of what is there: 304 when it is still one of these."),
+  inHeader("If-Match", "ETags, one of which it must still have: else 412."),
+];
+/** The version of a page that was answered. */
+export const PAGE_VERSION: Part = headers("ETag");
+
 /** Which version of a file is wanted. */
 export const FILE_CONDITIONS: readonly Part[] = [
-  inHeader("If-None-Match", "ETags of what is there: 304 when it is still one of these."),
+  ...PAGE_CONDITIONS,
   inHeader("If-Modified-Since", "A time: 304 when it has not changed since."),
-  inHeader("If-Match", "ETags, one of which it must still have: else 412."),
   inHeader("If-Unmodified-Since", "A time since which it must not have changed: else 412."),
 ];
 /** The version of a file that was answered. */

@@ -6,6 +6,7 @@ import { notFound } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type RequestHandler, type Response, Router } from "express";
 import { contentTag } from "./content-tag.js";
+import { withoutTimes } from "./without-times.js";
 
 const OWN_FILES = fileURLToPath(new URL("../../docs-page", import.meta.url));
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui.css"));
@@ -36,8 +37,8 @@ const SENDING = { cacheControl: false, acceptRanges: false, lastModified: false 
 /** Mount it before the proxy. */
 export function docsPage(): Router {
   const router = Router({ caseSensitive: true });
-  router.route("/api/docs").get(page).all(onlyMethods("GET", "HEAD"));
-  router.route("/api/docs/:file").get(file).all(onlyMethods("GET", "HEAD"));
+  router.route("/api/docs").get(withoutTimes, page).all(onlyMethods("GET", "HEAD"));
+  router.route("/api/docs/:file").get(withoutTimes, file).all(onlyMethods("GET", "HEAD"));
   return router;
 }
 

@@ -5,6 +5,7 @@ import express, { type Request, type RequestHandler, type Response, Router } fro
 import { APP_PAGE_HEADERS } from "../http/security-headers.js";
 import { contentTag } from "./content-tag.js";
 import { hasHashedName } from "./hashed-name.js";
+import { withoutTimes } from "./without-times.js";
 
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
 
@@ -21,15 +22,6 @@ export function staticSite(appDir: string | undefined): readonly RequestHandler[
 function wellKnown(appDir: string): RequestHandler {
   return Router({ caseSensitive: true }).use("/.well-known", files(join(appDir, ".well-known")));
 }
-
-/**
- * A file without a time has no answer to this condition, which is ignored then (RFC 9110, section 13.1.4); the library would
- * refuse the request.
- */
-const withoutTimes: RequestHandler = (request, _response, next) => {
-  delete request.headers["if-unmodified-since"];
-  next();
-};
 
 const appPolicy: RequestHandler = (request, response, next) => {
   if (!RESERVED.test(request.path)) response.set(APP_PAGE_HEADERS);

@@ -461,6 +461,22 @@ describe("the schemas of the document", () => {
     expect(headers.get("etag")).not.toBeNull();
   });
 
+  it("name the conditions that hold where they are asked", async () => {
+    const asked = (operation: string): unknown[] => {
+      const { parameters, responses } = operationOf(documents.visitor, operation);
+      const names = parameters.map(({ name }: Row) => name).filter((name: string) => name.startsWith("If-"));
+      return [names.toSorted(), Object.keys(responses["304"].headers)];
+    };
+    const tags = ["If-Match", "If-None-Match"];
+    for (const operation of ["GET /docs", "GET /docs/{file}"])
+      expect([operation, asked(operation)]).toEqual([operation, [tags, ["ETag"]]]);
+    const times = ["If-Modified-Since", "If-Unmodified-Since"];
+    expect(asked("GET /assets/{id}")).toEqual([
+      [...tags, ...times, "If-Range"].toSorted(),
+      ["ETag", "Last-Modified"],
+    ]);
+  });
+
   it("describe refusals", async () => {
     const check = checksOf(documents.root);
     const refused = [
