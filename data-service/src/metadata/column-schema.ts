@@ -79,6 +79,9 @@ export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "
 
 /** Patterns are RE2's; JSON Schema's are JavaScript's, which can express most of them. */
 function isPortable(pattern: string): boolean {
+  const words = pattern.replace(/\\[^sS]/g, "");
+  // There they mean other letters: RE2's `.` is all but a line feed, and its `\s` is ASCII alone.
+  if (/\\[sS]/.test(words) || words.replace(/\[[^\]]*\]/g, "").includes(".")) return false;
   try {
     return new RegExp(pattern, "u") instanceof RegExp;
   } catch {

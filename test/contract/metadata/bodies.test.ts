@@ -27,6 +27,9 @@ beforeAll(async () => {
       { name: "built", type: "datetime" },
       { name: "number", type: "int" },
       { name: "floor", type: "int", rules: { max: 9 } },
+      { name: "handle", type: "string", rules: { pattern: "^\\S+@\\S+$" } },
+      { name: "letter", type: "string", rules: { pattern: "^.$" } },
+      { name: "label", type: "string", rules: { pattern: "^[\\w.]+\\.$" } },
     ],
   });
   await makeTable(admin, {
@@ -148,6 +151,10 @@ describe("values", () => {
       [{ number: Number.MIN_SAFE_INTEGER - 1 }, false],
       [{ floor: Number.MIN_SAFE_INTEGER - 1 }, false],
       [{ floor: 10 }, false],
+      [{ handle: "a\u00a0b@c" }, true],
+      [{ letter: "\u2028" }, true],
+      [{ label: "a.b." }, true],
+      [{ label: "ab" }, false],
     ];
     for (const [body, isFine] of bodies)
       expect([body, fits("shelves.create", body), isTaken(await admin.post("/shelves", body))]).toEqual([
