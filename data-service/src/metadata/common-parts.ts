@@ -72,6 +72,15 @@ export function limitSchema(maxLimit: number | undefined): Part {
 /** Which page of them to show. */
 export const PAGE: Part = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
+/** Of a list, or of a file. */
+export const FORMAT: Part = { type: "string", enum: ["json", "csv", "ndjson"] };
+/**
+ * The types of files stand here alone. Among the contents of the answer they would make each list, in generated clients, one of
+ * records or text.
+ */
+export const FORMAT_WORDS =
+  "`csv` and `ndjson`: a file (`text/csv`, `application/x-ndjson`) with all records that match.";
+
 /** @param maxLimit QUERY_MAX_LIMIT, undefined = none */
 export function commonParameters(maxLimit: number | undefined): Readonly<Record<string, Part>> {
   const limit = { ...limitSchema(maxLimit), default: standardLimit(maxLimit) };
@@ -100,11 +109,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, Part>> = {
     description: "What to load of related records.",
     content: { "application/json": { schema: { type: "object" }, example: {} } },
   },
-  format: inQuery(
-    "format",
-    { type: "string", enum: ["json", "csv", "ndjson"] },
-    "`csv` and `ndjson`: a file (`text/csv`, `application/x-ndjson`) with all records that match.",
-  ),
+  format: inQuery("format", FORMAT, FORMAT_WORDS),
   deleted: inQuery(
     "deleted",
     { type: "string", enum: ["with", "only"] },

@@ -14,7 +14,7 @@ import { LIMITS } from "../query/limits.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { standardLimit } from "../query/syntax/paging.js";
 import { givenSchema, memberSchema } from "./column-schema.js";
-import { limitSchema, PAGE, ref } from "./common-parts.js";
+import { FORMAT, FORMAT_WORDS, limitSchema, PAGE, ref } from "./common-parts.js";
 
 /** Columns of these types have values of their own, so they share no schema. */
 const hasMembers = (type: ColumnType): boolean => type === "enum" || type === "enumList";
@@ -186,7 +186,7 @@ export function querySchema(
       ...(hasDeep(name) ? { deep: ref(`${name}.deep`) } : {}),
       aggregate: ref(`${name}.aggregate`),
       ...(hasExplain ? { explain: { type: "boolean" } } : {}),
-      format: { enum: ["json", "csv", "ndjson"] },
+      format: { ...FORMAT, description: FORMAT_WORDS },
       ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },
     additionalProperties: false,

@@ -477,6 +477,12 @@ describe("the schemas of the document", () => {
     ]);
   });
 
+  it("say of what types the files are wherever a format can be asked for", () => {
+    const { parameters, schemas } = documents.writer.components;
+    for (const { description } of [parameters.format, schemas["articles.query"].properties.format])
+      expect(description).toMatch(/`text\/csv`.*`application\/x-ndjson`/);
+  });
+
   it("describe refusals", async () => {
     const check = checksOf(documents.root);
     const refused = [
