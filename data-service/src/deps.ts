@@ -14,6 +14,7 @@ import { claimPrefix, hasStarted } from "./mongo/claim-prefix.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
 import { makeKeyStore } from "./mongo/key-store.js";
+import { noteBucket } from "./mongo/note-bucket.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { countLiveSessions } from "./mongo/session-store.js";
 import { describeStore, parseStoreAddress } from "./mongo/store-address.js";
@@ -55,7 +56,14 @@ export async function makeDeps(
     const others = await claimPrefix(db, prefix);
     if (others.length > 0)
       logger.warn({ prefix, others }, "what was made under another SYSTEM_TABLE_PREFIX is not shown");
-    return loadSecrets(config, () => holdsSealedKeys(makeKeyStore(db)));
+    const secrets = await loadSecrets(config, () => holdsSealedKeys(makeKeyStore(db)));
+    const bucket = await noteBucket(db, config.s3?.bucket);
+    if (bucket !== undefined)
+      logger.warn(
+        { bucket },
+        "files that are in this bucket can't be read or removed without S3_ENDPOINT and the rest",
+      );
+    return secrets;
   });
 }
 

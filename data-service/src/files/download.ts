@@ -5,9 +5,11 @@ import { pipeline } from "node:stream/promises";
 import { AppError } from "@portico/shared/app-error";
 import type { Request, Response } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { logOf } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { type ByteRange, chooseRange, failedCondition } from "./byte-range.js";
 import { contentHeaders } from "./content-policy.js";
+import { ContentMissing } from "./content-store.js";
 import type { FileDeps } from "./deps.js";
 import { type Asset, findAsset } from "./find-asset.js";
 import {
@@ -16,7 +18,15 @@ import {
   type Transform,
   variantName,
 } from "./image-parameters.js";
-import { findVariant, meantBy, mimetypeOf, nameOf, requireTransformable, variantOf } from "./variants.js";
+import {
+  dropVariant,
+  findVariant,
+  meantBy,
+  mimetypeOf,
+  nameOf,
+  requireTransformable,
+  variantOf,
+} from "./variants.js";
 
 const MOST_LISTENERS = 20;
 
@@ -47,16 +57,28 @@ export async function download(deps: FileDeps, request: Request, response: Respo
     try {
       return await answer(deps, asset, parameters, request, response);
     } catch (error) {
-      if (response.headersSent) throw error;
+      if (response.headersSent) throw noted(deps, request, asset, error);
       for (const name of response.getHeaderNames()) if (!kept.has(name)) response.removeHeader(name);
       // Its content may just have been replaced or deleted: then there is other content now, or none.
       const now = await find();
       // Made pictures are dropped for newer ones, and made again.
-      const mayBeGone = parameters.transform !== undefined && !(error instanceof AppError);
-      if (now.key === asset.key && !(mayBeGone && attempt < ATTEMPTS)) throw error;
+      const picture = error instanceof ContentMissing && error.key !== asset.key ? error.key : undefined;
+      if (picture !== undefined) await dropVariant(deps, asset.key, picture);
+      const isLast = picture === undefined || attempt === ATTEMPTS;
+      if (now.key === asset.key && isLast) throw noted(deps, request, asset, error);
       asset = now;
     }
   }
+}
+
+/** A client hears only that there is no such file. @returns the error, of which the log names the file */
+function noted(deps: FileDeps, request: Request, { id: file }: Asset, error: unknown): unknown {
+  if (error instanceof ContentMissing)
+    logOf(request, deps).warn(
+      { file, content: error.key, err: error.cause },
+      "the content of a file is missing",
+    );
+  return error;
 }
 
 async function answer(

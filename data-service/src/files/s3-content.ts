@@ -3,7 +3,7 @@
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import { within } from "../within.js";
-import type { ContentStore } from "./content-store.js";
+import { ContentMissing, type ContentStore } from "./content-store.js";
 import { inPieces } from "./in-pieces.js";
 import type { S3Settings } from "./s3-settings.js";
 
@@ -34,7 +34,10 @@ export function makeS3Content(
     write: (key, bytes) => refusing(() => write(s3, key, bytes)),
     mayStillLand: (error) => error instanceof Unreachable && !isRefused(error.cause),
     async *read(key, { start, end }) {
-      const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
+      const asking = refusing(() => s3.getObjectRaw(key, false, start, end + 1));
+      const response = await asking.catch((error: unknown) => {
+        throw isMissing(error) ? new ContentMissing(key, error) : error;
+      });
       if (response.body === null) throw new Error(`${key} came without a body`);
       yield* response.body;
     },

@@ -115,6 +115,16 @@ async function noted({ contents, ledger, clock }: PictureDeps, variant: Variant)
   }
 }
 
+/** For one whose bytes are gone: it is made again when it is asked for. */
+export async function dropVariant(
+  { contents, ledger }: Pick<PictureDeps, "contents" | "ledger">,
+  content: string,
+  key: string,
+): Promise<void> {
+  const lost = (await ledger.variantsOf(content)).find((variant) => variant.key === key);
+  if (lost !== undefined) await contents.letGo([key], () => ledger.removeVariant(lost));
+}
+
 /**
  * Those beyond the limit are removed; never the one just made, which a clock that is behind may have given the oldest time.
  * @throws AppError 404 if the file was deleted while its picture was made

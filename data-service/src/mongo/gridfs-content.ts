@@ -8,7 +8,7 @@ import type { Binary, Collection, Db } from "mongodb";
 import { ObjectId } from "mongodb";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
-import type { ContentStore } from "../files/content-store.js";
+import { ContentMissing, type ContentStore } from "../files/content-store.js";
 import { inPieces } from "../files/in-pieces.js";
 import type { DiskSpace } from "./disk-space.js";
 import { isUnanswered } from "./driver-errors.js";
@@ -84,6 +84,11 @@ export async function ensureGridFsIndexes(db: Db): Promise<void> {
   await db.collection(`${BUCKET}.files`).createIndex({ filename: 1, uploadDate: 1 });
 }
 
+function missing(files_id: ObjectId, n: number): ContentMissing {
+  const key = files_id.toHexString();
+  return new ContentMissing(key, new Error(`chunk ${n} of ${key} is missing`));
+}
+
 function idOf(key: string): ObjectId {
   return ObjectId.createFromHexString(key);
 }
@@ -113,7 +118,7 @@ function readChunks(
   const next = async (): Promise<Uint8Array | null> => {
     const chunk = await turns(ask);
     if (chunk === null && expected > last) return null;
-    if (chunk?.n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
+    if (chunk?.n !== expected) throw missing(files_id, expected);
     expected += 1;
     const from = chunk.n * CHUNK_BYTES;
     const [begin, stop] = [Math.max(0, start - from), Math.min(chunk.data.length(), end + 1 - from)];

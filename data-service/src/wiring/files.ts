@@ -1,4 +1,4 @@
-// Builds what stores the bytes of files: in GridFS, or in an S3 bucket if one is configured.
+// Builds what stores the bytes of files: in GridFS, or in an S3 bucket if one is configured; what is in GridFS then stays there.
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { systemTableNames } from "../catalog/system-tables.js";
@@ -7,6 +7,7 @@ import { Contents } from "../files/contents.js";
 import type { FileDeps } from "../files/deps.js";
 import { withRecent } from "../files/recent-contents.js";
 import { makeS3Content } from "../files/s3-content.js";
+import { withFormer } from "../files/two-stores.js";
 import type { Store } from "../mongo/connect.js";
 import { makeContentLedger } from "../mongo/content-ledger.js";
 import { makeDiskSpace } from "../mongo/disk-space.js";
@@ -26,9 +27,8 @@ export function makeFileParts(
   const fileTables = { files, folders };
   const ledger = makeContentLedger(store.db, fileTables.files);
   const space = requireSpace && makeDiskSpace(store.db, requireSpace);
-  const content = withRecent(
-    s3 === undefined ? makeGridFsContent(store.db, isEmbedded(config), space) : makeS3Content(s3),
-  );
+  const inDatabase = makeGridFsContent(store.db, isEmbedded(config), space);
+  const content = withRecent(s3 === undefined ? inDatabase : withFormer(makeS3Content(s3), inDatabase));
   const leaseMs = uploadLeaseSeconds * 1_000;
   const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
   return { contents, ledger, fileTables };
