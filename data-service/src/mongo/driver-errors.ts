@@ -36,8 +36,8 @@ const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, is more than the server can hold at once. */
 const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
 
-/** More nested joins than the server allows. */
-const TOO_DEEP = 165;
+/** More nested joins than the server allows: MongoDB has one code for this and one for views. */
+const TOO_DEEP = [165, 232];
 
 /** What the server says about a document that is too large to be inserted. */
 const BAD_VALUE = 2;
@@ -156,7 +156,7 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
   if (isTooLarge(error)) return new RecordTooLarge(error);
-  if (error.code === TOO_DEEP) return tooDeep(error);
+  if (typeof error.code === "number" && TOO_DEEP.includes(error.code)) return tooDeep(error);
   if (error.code === BAD_VALUE && /parallel arrays/.test(error.message)) return listsInTwo(error);
   if (isTypeMismatch(error) && NO_NUMBER.test(error.message)) return uncountable(error, table);
   return error;
