@@ -14,6 +14,7 @@ import { LONGEST_LIFE_SECONDS } from "./auth/keys.js";
 import { passwordProblem } from "./auth/password-problem.js";
 import { emailProblem, normalizeEmail } from "./catalog/email-address.js";
 import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
+import { LIMITS } from "./query/limits.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** The settings of the data service. Each field names its variable. */
@@ -121,7 +122,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     adminPassword: readAdminPassword(reader),
     schemaFile: readSchemaFile(reader),
     demo: readDemo(reader, production),
-    queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: 20 }),
+    queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: LIMITS.relations }),
     queryMaxLimit: readQueryMaxLimit(reader),
     queryTimeoutMs: reader.integer("QUERY_TIMEOUT_MS", 15_000, { min: 1, max: 600_000 }),
     queryPlanMaxKeys: reader.integer("QUERY_PLAN_MAX_KEYS", THRESHOLDS.maxKeys, { min: 0, max: 100_000 }),

@@ -48,7 +48,6 @@ function rootDocument(): Paths {
     rules: [],
     user: null,
     now: new Date(0),
-    maxDepth: 7,
     tables: systemTableNames(PREFIX),
   });
   const visible = visibleTables(rights, catalog);

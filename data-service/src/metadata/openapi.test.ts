@@ -40,7 +40,6 @@ function documentOf(
     rules,
     user: null,
     now: new Date(0),
-    maxDepth: 7,
     tables: names,
   });
   const tables = tablesFor(principal, rights, catalog);

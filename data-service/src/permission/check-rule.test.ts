@@ -41,7 +41,6 @@ const problems = (parts: JsonObject): string[] =>
     {
       catalog,
       protected: { users: "people", roles: "roles", permissions: "permissions", tables: "tables" },
-      maxDepth: 7,
     },
   );
 
@@ -79,7 +78,6 @@ describe("a variable of a rule", () => {
         {
           catalog: catalogOf([sized("people", ["xs", "s", "m"]), sized("things", values)]),
           protected: { users: "people", roles: "roles", permissions: "permissions", tables: "tables" },
-          maxDepth: 7,
         },
       );
     expect(of(["m", "l"])).toEqual([]);

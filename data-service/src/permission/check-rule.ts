@@ -15,24 +15,22 @@ import { type Variables, variablesFrom } from "./variables.js";
 interface CheckContext {
   readonly catalog: Catalog;
   readonly protected: ProtectedTables;
-  readonly maxDepth: number;
 }
 
 /** What is needed to tell whether a stored rule still fits. */
 export interface FitContext {
   /** Name of the users' table, whose columns are variables. */
   readonly users: string;
-  readonly maxDepth: number;
 }
 
 /**
  * Why a rule that was right when it was written grants nothing with these tables.
  * @returns an empty list when it does grant something, and for a table that does not exist
  */
-export function misfits(rule: StoredRule, catalog: Catalog, { users, maxDepth }: FitContext): string[] {
+export function misfits(rule: StoredRule, catalog: Catalog, { users }: FitContext): string[] {
   const [table, usersTable] = [catalog.tables.get(rule.table), catalog.tables.get(users)];
   if (table === undefined || usersTable === undefined) return [];
-  const context: RuleContext = { catalog, maxDepth, variables: sampleVariables(usersTable) };
+  const context: RuleContext = { catalog, variables: sampleVariables(usersTable) };
   return CONDITIONS.flatMap((member) =>
     compileProblem({ ...textOf(rule) }, rule.action, member, table, context),
   );
@@ -51,7 +49,7 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
   if (action === undefined || users === undefined || typeof rule.table !== "string") return [];
   if (table === undefined)
     return [`table: there is no table "${rule.table}"${suggestion(rule.table, catalog.tables.keys())}`];
-  const full: RuleContext = { catalog, maxDepth: context.maxDepth, variables: sampleVariables(users) };
+  const full: RuleContext = { catalog, variables: sampleVariables(users) };
   // A rule that can never help anybody is a mistake.
   if (isBeyondRules(table, action, context.protected))
     return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];

@@ -5,6 +5,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { authorizePredicate } from "../query/authorize-read.js";
 import { bindFilter } from "../query/bind-filter.js";
+import { LIMITS } from "../query/limits.js";
 import { disjunction } from "../query/logic.js";
 import { type Members, membersOf } from "./field-rules.js";
 import { readPresets } from "./presets.js";
@@ -27,8 +28,6 @@ export interface WriteGrant extends Grant {
 export interface RuleContext {
   readonly catalog: Catalog;
   readonly variables: Variables;
-  /** QUERY_MAX_DEPTH */
-  readonly maxDepth: number;
 }
 
 /** Everything, for the rules themselves: they may use columns that their callers can't read. */
@@ -73,13 +72,13 @@ export function compileStored(rule: Rule, table: Table, context: RuleContext): C
 function predicateOf(
   filter: Json | null,
   table: Table,
-  { catalog, variables, maxDepth }: RuleContext,
+  { catalog, variables }: RuleContext,
   path: string,
 ): AuthorizedPredicate {
   if (filter === null) return ALWAYS;
   const view = new ReadView(catalog, () => UNRESTRICTED);
   return authorizePredicate(
-    bindFilter(filter, table, { view, maxDepth, fromText: false, variables }, path),
+    bindFilter(filter, table, { view, maxDepth: LIMITS.relations, fromText: false, variables }, path),
     view,
   );
 }

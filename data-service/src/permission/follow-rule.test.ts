@@ -17,7 +17,7 @@ const catalog = (...columns: ColumnDefinition[]): Catalog => {
   const notes = bareTable("notes", { id: "notes", columns, storage: { collection: "notes", fields } });
   return buildCatalog(0, [users, notes], []);
 };
-const context = { users: "svc_user", maxDepth: 5 };
+const context = { users: "svc_user" };
 const text = (parts: Partial<RuleText>): RuleText => ({
   table: "notes",
   filter: null,

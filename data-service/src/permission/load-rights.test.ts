@@ -33,7 +33,6 @@ const rightsUnder = (byRole: ReadonlyMap<string | null, readonly Rule[]>) =>
     userRecord: async () => null,
     clock: { now: () => NOW },
     tables,
-    maxDepth: 7,
   });
 
 describe("a view of what may be read", () => {

@@ -14,7 +14,6 @@ export interface LoadRightsDeps {
   readonly userRecord: (userId: string) => Promise<JsonObject | null>;
   readonly clock: Clock;
   readonly tables: ProtectedTables;
-  readonly maxDepth: number;
 }
 
 export interface LoadRights {
@@ -29,7 +28,6 @@ export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): Load
     principal,
     roleId,
     tables: deps.tables,
-    maxDepth: deps.maxDepth,
     now: deps.clock.now(),
   });
   const factsOf = rememberFacts();

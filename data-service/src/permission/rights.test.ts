@@ -65,7 +65,6 @@ const rights = (
     user: record,
     now: NOW,
     tables,
-    maxDepth: 7,
     roleId: principal.kind === "user" ? principal.roleId : null,
   });
 const viewOf = (rules: Partial<Rule>[], principal: Principal = user(false)): ReadView =>
@@ -511,10 +510,7 @@ describe("what a caller is to rules for reading", () => {
 
 describe("a rule that is saved", () => {
   const problems = (parts: JsonObject): string[] =>
-    ruleProblems(
-      { table: "books", action: "read", ...parts },
-      { catalog: all, protected: tables, maxDepth: 7 },
-    );
+    ruleProblems({ table: "books", action: "read", ...parts }, { catalog: all, protected: tables });
 
   const leadsBack = (path: string, found: string): string =>
     `check.${path}: leads back to records of "books" by their own links, where the one that is written is ${found}`;

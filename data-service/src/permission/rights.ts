@@ -39,7 +39,6 @@ export interface RightsContext {
   readonly user: JsonObject | null;
   readonly now: Date;
   readonly tables: ProtectedTables;
-  readonly maxDepth: number;
   /** Shared by all callers with these rules, if the rules depend neither on the caller nor on the time. */
   readonly views?: Views | undefined;
 }
@@ -219,13 +218,13 @@ export class Rights {
    * @throws AppError 503 when the names of the catalog are not those that the rules use
    */
   compiledRules(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
-    const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
+    const { rules, principal, roleId, user, now, tables } = this.#context;
     this.requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
     if (users === undefined || isBeyondRules(table, action, tables)) return [];
     const subject: RuleSubject = { user: callerRecord(principal, user), roleId, now };
-    const context = { catalog, variables: variablesOf(subject, users), maxDepth };
+    const context = { catalog, variables: variablesOf(subject, users) };
     const guarded = action !== "read" && table.name === tables.users;
     return mine.map((rule) => {
       const { grants, ...why } = compileStored(rule, table, context);

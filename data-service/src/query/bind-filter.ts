@@ -13,7 +13,7 @@ import { notComparable, type Path, refuse } from "./refuse.js";
 
 export interface FilterContext {
   readonly view: ReadView;
-  /** Relation hops allowed from here (QUERY_MAX_DEPTH at the root). */
+  /** Relation hops allowed from here (at the root QUERY_MAX_DEPTH; in rules LIMITS.relations). */
   readonly maxDepth: number;
   /** Operands are text from the bracket form and take the column's type. */
   readonly fromText: boolean;

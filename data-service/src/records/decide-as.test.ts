@@ -51,7 +51,7 @@ function depsNow() {
     },
   };
   const userRecord = async () => null;
-  return { catalogs, rights: loadRights({ rules, userRecord, clock, tables, maxDepth: 7 }) };
+  return { catalogs, rights: loadRights({ rules, userRecord, clock, tables }) };
 }
 
 /** Needs a table that has been made a moment ago, and what the caller may do. */

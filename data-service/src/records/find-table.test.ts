@@ -29,7 +29,6 @@ function contextWith(tables: readonly string[]): RightsContext {
     user: null,
     now: new Date(0),
     tables: systemTableNames("svc_"),
-    maxDepth: 7,
   };
 }
 

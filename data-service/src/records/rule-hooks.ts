@@ -14,7 +14,6 @@ import { NO_HOOKS, type TableHooks } from "./table-hooks.js";
 export interface RuleHooksDeps {
   readonly catalogs: Pick<CurrentCatalog, "decide">;
   readonly tables: ProtectedTables;
-  readonly maxDepth: number;
   /** Forgets what is kept of rules. */
   readonly forget: () => void;
   /** A stored rule as JSON. */
@@ -22,10 +21,10 @@ export interface RuleHooksDeps {
 }
 
 /** Of the table of rules. */
-export function makeRuleHooks({ catalogs, tables, maxDepth, forget, read }: RuleHooksDeps): TableHooks {
+export function makeRuleHooks({ catalogs, tables, forget, read }: RuleHooksDeps): TableHooks {
   const check = (catalog: Catalog, rules: readonly Json[]): void => {
     const problems = rules.flatMap((rule, at) =>
-      ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables, maxDepth }).map((problem) =>
+      ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables }).map((problem) =>
         rules.length === 1 ? problem : `[${at}].${problem}`,
       ),
     );

@@ -36,8 +36,6 @@ import { areRulesFollowed, rulesFollowed } from "./rule-change.js";
 export interface AccessDeps extends RecordDeps {
   readonly rules: Pick<RuleStore, "described" | "switchedOff" | "offByChanges">;
   readonly systemTablePrefix: string;
-  /** QUERY_MAX_DEPTH */
-  readonly maxDepth: number;
   /** Instances that apply files at the same time must not make the same rules. */
   readonly accessLock: Lock;
   readonly goingRules: GoingRules;

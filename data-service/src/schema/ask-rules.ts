@@ -10,8 +10,6 @@ import type { ChangePlan } from "./plan-change.js";
 export interface CostDeps extends DataDeps {
   readonly rules: Pick<RuleStore, "enabled">;
   readonly systemTablePrefix: string;
-  /** QUERY_MAX_DEPTH */
-  readonly maxDepth: number;
 }
 
 /** Everything that keeps the change from being made without asking. */
@@ -20,16 +18,13 @@ export async function costsOf(deps: CostDeps, plan: ChangePlan): Promise<Cost[]>
 }
 
 /** What the rules of a catalog are judged by. */
-function fitContextOf({
-  systemTablePrefix,
-  maxDepth,
-}: Pick<CostDeps, "systemTablePrefix" | "maxDepth">): FitContext {
-  return { users: systemTableNames(systemTablePrefix).users, maxDepth };
+function fitContextOf({ systemTablePrefix }: Pick<CostDeps, "systemTablePrefix">): FitContext {
+  return { users: systemTableNames(systemTablePrefix).users };
 }
 
 /** The rules as they are after a change, without those that it switches off. */
 export function followedRules<Each extends Rule>(
-  deps: Pick<CostDeps, "systemTablePrefix" | "maxDepth">,
+  deps: Pick<CostDeps, "systemTablePrefix">,
   rules: readonly Each[],
   { before, after }: ChangePlan["catalogs"],
 ): readonly Each[] {

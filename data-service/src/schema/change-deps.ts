@@ -25,8 +25,6 @@ export interface ChangeDeps extends AskingCaller {
   /** The changes that this instance is making or ending; if we hold a lock for another one, a failure left it behind. */
   readonly changesUnderWay: UnderWay;
   readonly rules: Pick<RuleStore, "follow" | "enabled">;
-  /** QUERY_MAX_DEPTH, which rules keep as well. */
-  readonly maxDepth: number;
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;

@@ -106,7 +106,7 @@ async function untilNoneMoves<Each>(
 
 /** The rules after several changes, without those that these switch off. */
 export function followingAll<Each extends Rule>(
-  deps: Pick<ChangeDeps, "systemTablePrefix" | "maxDepth">,
+  deps: Pick<ChangeDeps, "systemTablePrefix">,
   rules: readonly Each[],
   moves: Comparison["moves"],
 ): readonly Each[] {

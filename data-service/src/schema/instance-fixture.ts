@@ -38,7 +38,6 @@ export function makeInstance(
     changesUnderWay: new UnderWay(),
     requireCaller: async () => undefined,
     rules: { follow: async () => {}, enabled: async () => [] },
-    maxDepth: 7,
     data: makeTableData(db, requireSpace),
     journalStore: new JournalStore(db, false, false, systemClock.now),
     unfinishedNotes: new UnfinishedStore(db, false),

@@ -237,7 +237,7 @@ function writeParts(
   return { writesOf };
 }
 
-type RightParts = Pick<RecordDeps, "rights"> & Pick<ChangeDeps, "maxDepth"> & { readonly rules: RuleStore };
+type RightParts = Pick<RecordDeps, "rights"> & { readonly rules: RuleStore };
 
 /** What callers may do, by the rules in the database. */
 function rightParts(
@@ -245,10 +245,10 @@ function rightParts(
   { catalogs, catalogStore, changes, systemTables }: TableParts,
   readRecord: ReturnType<typeof recordReader>,
 ): RightParts {
-  const { queryMaxDepth: maxDepth, systemTablePrefix } = config;
+  const { systemTablePrefix } = config;
   const ofRules = metrics.cache("rules");
   const tables = systemTableNames(systemTablePrefix);
-  const context = { users: tables.users, maxDepth };
+  const context = { users: tables.users };
   const rules = makeRuleStore(db, systemTablePrefix, {
     clock,
     catalogs,
@@ -257,11 +257,9 @@ function rightParts(
   });
   return {
     rules,
-    maxDepth,
     rights: loadRights({
       clock,
       tables,
-      maxDepth,
       rules: { of: noted(ofRules.lookup, rules.of) },
       userRecord: async (id) => (await readRecord(tables.users, ObjectId.createFromHexString(id))) ?? null,
     }),
@@ -278,7 +276,7 @@ interface HookSources {
 /** The tables whose writes mean more than their columns say. */
 function tableHooks(
   from: RecordSources,
-  { store, catalogs, readRecord, permissions: { rules, maxDepth } }: HookSources,
+  { store, catalogs, readRecord, permissions: { rules } }: HookSources,
 ): HooksOf {
   const {
     store: { db },
@@ -292,7 +290,7 @@ function tableHooks(
     new Map([
       [tables.users, userHooks(from)],
       [tables.roles, makeRoleHooks({ catalogs, rolesTable: tables.roles, rules })],
-      [tables.permissions, makeRuleHooks({ catalogs, tables, maxDepth, forget, read })],
+      [tables.permissions, makeRuleHooks({ catalogs, tables, forget, read })],
       [tables.files, makeFileHooks({ contents, ledger })],
       [tables.folders, makeFolderHooks({ store, treeLock })],
     ]),

@@ -33,7 +33,6 @@ const rightsBy = (...rules: readonly Partial<Rule>[]): Rights =>
     user: null,
     now: new Date(),
     tables: { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" },
-    maxDepth: 7,
   });
 
 /** The library's tables beside the system's, as rules need them. */
