@@ -1,5 +1,6 @@
 // No answer to a restricted caller tells anything about what the caller may not see.
 import { describe, expect, it } from "@jest/globals";
+import { answersBesideLargeUnseen } from "./large-unseen.js";
 import { describeLeak, run } from "./non-interference.js";
 
 const PAIRS = 400;
@@ -13,4 +14,10 @@ describe("a caller with rules", () => {
     expect(telling).toBeGreaterThan(PAIRS / 2);
     expect(changes).toBeGreaterThan(PAIRS / 4);
   }, 300_000);
+
+  it("is answered the same however large what its records hide is", async () => {
+    const { much, none } = await answersBesideLargeUnseen();
+    expect(much).toEqual(none);
+    for (const answer of Object.values(none)) expect(answer).toEqual([200, expect.anything()]);
+  }, 120_000);
 });

@@ -9,7 +9,8 @@ import { CantDecrypt } from "../store-refusals.js";
 import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
 import type { StoredRecord } from "./lower/document.js";
 import { isKeyOnly } from "./lower/joined-or-together.js";
-import { childField, countField, maskField } from "./lower/read.js";
+import { shownIn } from "./lower/masks.js";
+import { childField, countField } from "./lower/read.js";
 
 /** Decrypts values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;
@@ -81,15 +82,10 @@ function countsMember(counts: readonly CountNode[]): Member {
 
 /** Leaves out, row by row, what no rule that matches the row grants. */
 function maskedShaper(members: readonly Member[], masks: readonly Mask[]): (document: StoredRecord) => Json {
-  const hidden = new Set(masks.flatMap(({ hides }) => hides));
+  const shownOf = shownIn(masks);
   return (document) => {
-    const matched = masks.filter((_, at) => {
-      const found = document[maskField(at)];
-      return Array.isArray(found) && found.length > 0;
-    });
-    const shown = new Set(matched.flatMap(({ shows }) => shows));
     const record: Record<string, Json> = {};
-    const isShown: IsShown = (name) => !hidden.has(name) || shown.has(name);
+    const isShown = shownOf(document);
     for (const { name, read } of members) if (isShown(name)) record[name] = read(document, isShown);
     return record;
   };

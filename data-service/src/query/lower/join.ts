@@ -1,6 +1,6 @@
 // A relation -> the stages that fetch its records.
 import type { LinkField, Relation, Table } from "../../catalog/catalog.js";
-import { NO_LIST, type Stage, type Value } from "./document.js";
+import { type Document, NO_LIST, type Stage, type Value } from "./document.js";
 import { mayBeMisfit } from "./links.js";
 
 /**
@@ -20,15 +20,35 @@ const NOWHERE: Value = ["array", "regex"];
 /**
  * The stages that join a relation's records as the list `as`.
  * @param pipeline what is done with the joined records; begins with the target's row rule
+ * @param where the expression for records to which anything is joined at all
  */
-export function joinStages(relation: Relation, target: Table, pipeline: Stage[], as: string): Stage[] {
+export function joinStages(
+  relation: Relation,
+  target: Table,
+  pipeline: Stage[],
+  as: string,
+  where?: Document,
+): Stage[] {
   const { link } = relation;
   const { on, field, list } = link;
   const [localField, foreignField] = on === "self" ? [field, "_id"] : ["_id", field];
-  const join = { from: target.collection, localField, foreignField, pipeline, as };
-  if (on === "target") return [{ $lookup: { ...join, pipeline: [...onlyHolding(link), ...pipeline] } }];
-  if (list) return [{ $lookup: { ...join, pipeline: [ANY_ID, ...pipeline] } }];
-  return [{ $set: { [as]: oneLink(link) } }, { $lookup: { ...join, localField: as } }];
+  const join = {
+    from: target.collection,
+    localField,
+    foreignField,
+    pipeline: [...narrowed(link), ...pipeline],
+    as,
+  };
+  const isOne = on === "self" && !list;
+  if (!isOne && where === undefined) return [{ $lookup: join }];
+  const linked = isOne ? oneLink(link) : `$${localField}`;
+  const value = where === undefined ? linked : { $cond: [where, linked, NO_ID] };
+  return [{ $set: { [as]: value } }, { $lookup: { ...join, localField: as } }];
+}
+
+function narrowed(link: Relation["link"]): Stage[] {
+  if (link.on === "target") return onlyHolding(link);
+  return link.list ? [ANY_ID] : [];
 }
 
 /** The stage that leaves out records with a list where one link belongs. */

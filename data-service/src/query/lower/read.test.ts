@@ -393,6 +393,58 @@ describe("row rules", () => {
   });
 });
 
+describe("members that only some rows show", () => {
+  const long: AuthorizedPredicate = {
+    kind: "test",
+    column: column("books.pages"),
+    test: { op: "gt", value: 9 },
+  };
+  const partly = ["price", "author", "tags", "reviews"];
+  const view = new ReadView(catalog, ({ name: of }) => ({
+    rows: ALWAYS,
+    grants: [
+      { rows: ALWAYS, members: ({ name }) => of !== "books" || !partly.includes(name) },
+      { rows: long, members: () => true },
+    ],
+  }));
+  const isShown = { $or: [{ $ne: ["$__m0", []] }] };
+  const ifShown = (value: unknown) => ({ $cond: [isShown, value, "$$REMOVE"] });
+  const orNowhere = (value: string) => ({ $cond: [isShown, value, NO_ID] });
+
+  it("are dropped by the database in all others, links that are asked for later as well", () => {
+    const [mark, project] = list({ fields: "title,price,author.name" }, { view }).slice(-2);
+    expect(mark).toMatchObject({
+      $lookup: {
+        from: "books",
+        pipeline: [{ $match: { $expr: {} } }, { $match: { pages: { $gt: 9 } } }, { $project: { _id: 1 } }],
+        as: "__m0",
+      },
+    });
+    expect(project).toEqual({
+      $project: { _id: 1, title: 1, price: ifShown("$price"), __m0: 1, authorId: ifShown("$authorId") },
+    });
+  });
+
+  it("have nothing joined to them in all others", () => {
+    const deep = { author: { fields: "name" }, tags: { fields: "label" }, reviews: { fields: "stars" } };
+    const stages = list({ fields: "id", deep, limit: 1 }, { view });
+    const at = stages.findIndex((stage) => JSON.stringify(stage).includes("__m0"));
+    expect(stages.slice(at + 1)).toMatchObject([
+      { $set: { __r_author: { $cond: [isShown, { $ifNull: ["$authorId", NO_ID] }, NO_ID] } } },
+      { $lookup: { from: "authors", localField: "__r_author", foreignField: "_id" } },
+      { $set: { __r_tags: orNowhere("$tagsIds") } },
+      { $lookup: { from: "tags", localField: "__r_tags", foreignField: "_id" } },
+      { $set: { __r_reviews: orNowhere("$_id") } },
+      { $lookup: { from: "reviews", localField: "__r_reviews", foreignField: "bookId" } },
+      { $project: { _id: 1, __m0: 1, __r_author: 1, __r_tags: 1, __r_reviews: 1 } },
+    ]);
+  });
+
+  it("cost nothing where they are not asked for", () => {
+    expect(list({ fields: "title" }, { view })).toEqual(list({ fields: "title" }));
+  });
+});
+
 describe("counting every row", () => {
   const everything = (given: Given) =>
     (["totalCount", "filterCount"] as const).map((which) => countsAll(queryOf(given), which));

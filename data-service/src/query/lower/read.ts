@@ -1,7 +1,6 @@
 // AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins for
 // the filter, match, joins for the sort, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { LinkField, Relation } from "../../catalog/catalog.js";
-import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Stored } from "../../catalog/stored.js";
 import type {
   AuthorizedChild,
@@ -17,6 +16,7 @@ import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStages } from "./join.js";
 import { isCountJoined, isJoined, readsTogether } from "./joined-or-together.js";
 import { linksTo, OWN_ID } from "./links.js";
+import { ifShown, maskFields, maskStages, shownWhere } from "./masks.js";
 import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
 
@@ -219,38 +219,20 @@ interface OutputOptions {
 
 /** Loads the children and keeps only what the answer shows. */
 function output(node: AuthorizedNode, rules: RowRules, names: Names, options: OutputOptions = {}): Stage[] {
+  const marks = maskStages(node, names);
   const joined = node.children.filter((child) => isJoined(child, options.together));
   const joins = joined.flatMap((child) =>
-    joinStages(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
+    joinStages(
+      child.relation,
+      child.node.table,
+      childPipeline(child, rules, names),
+      childField(child),
+      shownWhere(node, child.relation.name),
+    ),
   );
   const counts = node.counts.filter((count) => isCountJoined(count, options.together));
   const counted = counts.flatMap((count) => joinedCount(count, rules, names));
-  return [...joins, ...counted, ...maskStages(node, names), { $project: projection(node, options) }];
-}
-
-/**
- * Marks which masks a row matches. Only the rows of a page are left by now, so each is looked up once more under the mask's
- * own rule: one compiler for rules, wherever they are. What is shown was read before, so a row that has changed since matches
- * none: its former values must not be shown because of its new ones. Other programs raise no version when they change a row
- * of an adopted collection; then they may be.
- */
-function maskStages(node: AuthorizedNode, names: Names): Stage[] {
-  const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
-  const version = { $ifNull: [`$${VERSION_FIELD}`, 0] };
-  const isUnchanged = { $match: { $expr: { $eq: [version, "$$version"] } } };
-  return node.masks.map(({ rows }, at) => ({
-    $lookup: {
-      ...self,
-      let: { version },
-      pipeline: [isUnchanged, ...matchStages([rows], names), { $project: { _id: 1 } }],
-      as: maskField(at),
-    },
-  }));
-}
-
-/** Holds a document if the row matches the mask. */
-export function maskField(at: number): string {
-  return `__m${at}`;
+  return [...marks, ...joins, ...counted, { $project: projection(node, options) }];
 }
 
 function childPipeline({ node }: AuthorizedChild, rules: RowRules, names: Names): Stage[] {
@@ -258,22 +240,25 @@ function childPipeline({ node }: AuthorizedChild, rules: RowRules, names: Names)
 }
 
 function projection(node: AuthorizedNode, { alongside = [], together }: OutputOptions): Document {
-  const fields = node.columns.map((column) => column.field);
+  const fields = node.columns.map(({ name, field }): [string, Value] => [field, ifShown(node, name, field)]);
   const children = node.children.map((child): [string, Value] => {
-    const { on, list, field } = child.relation.link;
+    const { name, link } = child.relation;
+    const { on, list, field } = link;
     if (isJoined(child, together)) return [childField(child), 1];
-    return on === "self" ? [field, list ? firstLinks(field) : 1] : ["_id", 1];
+    return on === "self"
+      ? [field, ifShown(node, name, field, list ? firstLinks(field) : undefined)]
+      : ["_id", 1];
   });
   const counts = node.counts.map((count): [string, Value] => {
-    const { link } = count.step.relation;
+    const { name, link } = count.step.relation;
+    const { on, field } = link;
     if (count.kind === "stored" || isCountJoined(count, together)) return [countField(count), 1];
-    return link.on === "self" ? [link.field, firstLinks(link.field)] : ["_id", 1];
+    return on === "self" ? [field, ifShown(node, name, field, firstLinks(field))] : ["_id", 1];
   });
-  const masks = node.masks.map((_, at) => maskField(at));
+  const others = [...maskFields(node), ...alongside].map((field): [string, Value] => [field, 1]);
   return {
     _id: 1,
-    ...Object.fromEntries([...fields, ...masks, ...alongside].map((field) => [field, 1])),
-    ...Object.fromEntries([...children, ...counts]),
+    ...Object.fromEntries([...fields, ...others, ...children, ...counts]),
   };
 }
 

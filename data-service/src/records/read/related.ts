@@ -12,6 +12,7 @@ import { asStored } from "../../query/as-read.js";
 import type { AuthorizedChild, AuthorizedNode, RowRules } from "../../query/ast.js";
 import type { Stage, StoredRecord } from "../../query/lower/document.js";
 import { asksTogether, isTogether } from "../../query/lower/joined-or-together.js";
+import { shownIn, shownWhere } from "../../query/lower/masks.js";
 import {
   childField,
   countField,
@@ -80,7 +81,7 @@ async function withEach(
     const found = await Promise.all([
       ...children.map(async (child) => ({
         field: childField(child),
-        values: await relatedOf(deps, node, child, some, context),
+        values: await relatedWhereShown(deps, node, child, some, context),
       })),
       ...counts.map(async (count) => ({
         field: countField(count),
@@ -95,6 +96,23 @@ async function withEach(
     );
   }
   return parts.flat();
+}
+
+/** The related records of each document, in the order of the documents; none where it does not show them. */
+async function relatedWhereShown(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  child: AuthorizedChild,
+  documents: Documents,
+  context: Reading,
+): Promise<readonly Documents[]> {
+  if (shownWhere(node, child.relation.name) === undefined)
+    return relatedOf(deps, node, child, documents, context);
+  const shownOf = shownIn(node.masks);
+  const showing = documents.filter((document) => shownOf(document)(child.relation.name));
+  const lists = await relatedOf(deps, node, child, showing, context);
+  const listBy = new Map(showing.map((document, at) => [document, lists[at]]));
+  return documents.map((document) => listBy.get(document) ?? []);
 }
 
 /** The related records of each document, in the order of the documents. */
