@@ -48,6 +48,11 @@ describe("a position", () => {
     expect(positions.write(position, table, reader)).not.toBe(positions.write(position, table, reader));
   });
 
+  it("is as long wherever the journal is", () => {
+    const lengthAt = (number: number) => positions.write({ number, entry }, table, reader).length;
+    expect([9, 10, 12_345, 9_007_199_254_740_991].map(lengthAt)).toEqual(Array(4).fill(lengthAt(0)));
+  });
+
   it("of another table, another system, or changed, is none", () => {
     const text = positions.write({ number: 5, entry }, table, reader);
     expect(positions.read(text, { id: "other" })).toBeUndefined();

@@ -6,6 +6,8 @@ import type { Position } from "../mongo/journal-store.js";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
+/** Those of the largest safe integer. */
+const NUMBER_DIGITS = 16;
 /** Far longer than any position is. */
 const MOST_CHARACTERS = 200;
 /** Positions written by earlier versions name no reader, and before that no epoch either; they belong to the first one. */
@@ -45,7 +47,8 @@ export function makePositions(encryptionKey: Buffer): Positions {
     write({ number, entry }, { id, journalEpoch }, reader) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(id));
-      const plain = `${number} ${entry} ${journalEpoch} ${reader}`;
+      // The length is not encrypted: the number has all of its digits.
+      const plain = `${String(number).padStart(NUMBER_DIGITS, "0")} ${entry} ${journalEpoch} ${reader}`;
       const text = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
     },
