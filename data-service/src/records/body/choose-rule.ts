@@ -10,7 +10,6 @@ import { fieldsInTable, fieldsOf } from "../../query/leaves.js";
 import { disjunction } from "../../query/logic.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names, type StoredRecord } from "../../query/lower/document.js";
-import { recordNotFound } from "../find-table.js";
 import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
@@ -180,8 +179,8 @@ export async function judgeRows(
 }
 
 /** The rows that some rule matches. */
-export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
-  return disjunction(grants.map(({ rows }) => rows));
+export function anyRow(ways: readonly Pick<WriteGrant, "rows">[]): AuthorizedPredicate {
+  return disjunction(ways.map(({ rows }) => rows));
 }
 
 /** Those of the rules that let this member be written. */
@@ -190,17 +189,8 @@ export function lettingWrite(grants: readonly WriteGrant[], table: Table, member
   return grants.filter((grant) => named !== undefined && grant.members(named));
 }
 
-/**
- * A record that the caller may see is refused; one that they may not see does not exist for them.
- * @param members those for which it is refused, where others may be written
- */
-export function notAllowed(
-  table: Table,
-  action: string,
-  visible: boolean,
-  members: readonly string[] = [],
-): AppError {
-  if (!visible) return recordNotFound(table);
+/** The refusal of a record that the caller may see. @param members those for which it is refused, where others may be written */
+export function notAllowed(table: Table, action: string, members: readonly string[] = []): AppError {
   const what = members.length === 0 ? "" : `${members.map((name) => `"${name}"`).join(", ")} of `;
   return new AppError("FORBIDDEN", `You may not ${action} ${what}this "${table.name}" record.`);
 }

@@ -7,7 +7,7 @@ import { matchStages } from "../../query/lower/condition.js";
 import { allOf, Names } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { PLAIN } from "../body/bind-body.js";
-import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
+import { anyRow } from "../body/choose-rule.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { decideAs } from "../decide-as.js";
 import { findTable, parseId } from "../find-table.js";
@@ -17,7 +17,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordCall, TableCall } from "../request.js";
 import { atVersion, type Expected } from "../version.js";
 import type { StillMatching } from "../write/still-matching.js";
-import { isVisible, requireVersion, untilUncontended } from "../write/write-guard.js";
+import { judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effects.js";
 import { Deleter } from "./run-delete.js";
@@ -59,8 +59,8 @@ async function removeSettled(deps: ActingDeps, rights: Rights, request: RemoveRe
     follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   const deleter = new Deleter(deps, catalog, reach);
   await untilUncontended(deps, table, id, async () => {
-    const judged = await judgeRows(deps, table, id, rowsOf(table));
-    if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
+    const judged = await judgeRecord(deps, shape, id, { rows: rowsOf(table), action: "delete" });
+    if (judged === false) return false;
     await requireVersion(deps, shape, id, expected);
     const matching = (await match?.(id)) ?? {};
     const condition = allOf([judged, atVersion(expected), matching]);

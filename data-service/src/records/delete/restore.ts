@@ -2,7 +2,7 @@
 import type { Table } from "../../catalog/catalog.js";
 import { allOf } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
-import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
+import { anyRow } from "../body/choose-rule.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { findTable, parseId } from "../find-table.js";
 import { requireRestorable } from "../read/asked-rows.js";
@@ -11,7 +11,7 @@ import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import { answerOf } from "../write/answer.js";
-import { isVisible, requireVersion, untilUncontended } from "../write/write-guard.js";
+import { judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { runRestore } from "./run-restore.js";
 
@@ -36,8 +36,8 @@ export async function restore(given: RecordDeps, request: RestoreRequest): Promi
     const shape = recordShape(deps, rights.view(catalog), table, request.parameters);
     const mayDelete = (each: Table) => anyRow(rights.write(catalog, each, "delete", "all"));
     await untilUncontended(deps, table, id, async () => {
-      const judged = await judgeRows(deps, table, id, mayDelete(table));
-      if (judged === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
+      const judged = await judgeRecord(deps, shape, id, { rows: mayDelete(table), action: "restore" });
+      if (judged === false) return false;
       await requireVersion(deps, shape, id, request.expected);
       const condition = allOf([judged, atVersion(request.expected)]);
       return runRestore(deps, catalog, table, id, condition, { view: shape.view, mayDelete });

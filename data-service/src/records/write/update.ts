@@ -1,5 +1,4 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
-import type { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
@@ -17,7 +16,7 @@ import {
   PLAIN,
   unwritable,
 } from "../body/bind-body.js";
-import { chooseUpdate, judgeRows, notAllowed } from "../body/choose-rule.js";
+import { anyRow, chooseUpdate, judgeRows } from "../body/choose-rule.js";
 import { judgeForeign } from "../body/judge-foreign.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
@@ -34,7 +33,13 @@ import { answerOf } from "./answer.js";
 import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
 import { runUpdate } from "./run-update.js";
 import type { StillMatching } from "./still-matching.js";
-import { isVisible, requireChangeable, requireVersion, untilUncontended } from "./write-guard.js";
+import {
+  refuseOutside,
+  requireChangeable,
+  requireVersion,
+  untilUncontended,
+  type Wanted,
+} from "./write-guard.js";
 import { bringsRecords, checkWithNested, makeForChange } from "./write-nested.js";
 import { writing } from "./writing.js";
 
@@ -120,9 +125,11 @@ async function updateOne(
   await hooks.beforeUpdate(id, body);
   const fields = shownFields(shape);
   const linked = { broughtLinksOf: () => brought?.links };
+  const refusedMembers = () => unwritableIn(deps, context, id, body);
+  const wanted: Wanted = { rows: anyRow(alternatives), action: "update", refusedMembers };
   const { document } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
-    if (judged === undefined) throw await notAllowedFor(deps, context, id, body);
+    if (judged === undefined) return refuseOutside(deps, shape, id, wanted);
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
@@ -139,18 +146,11 @@ async function updateOne(
   return record;
 }
 
-/** The refusal of a body that is for other records: it names what of it stands in the way, if this one may be changed at all. */
-async function notAllowedFor(
-  deps: RecordDeps,
-  context: BodyContext,
-  id: Stored,
-  body: Json,
-): Promise<AppError> {
-  const { table, shape } = context;
-  if (!(await isVisible(deps, shape, id))) return notAllowed(table, "update", false);
+/** What of a body that is for other records stands in the way, if this one may be changed at all. */
+function unwritableIn(deps: RecordDeps, context: BodyContext, id: Stored, body: Json): Promise<string[]> {
   const isFor = async (rows: AuthorizedPredicate): Promise<boolean> =>
-    (await judgeRows(deps, table, id, rows)) !== undefined;
-  return notAllowed(table, "update", true, await unwritable(context, body, isFor));
+    (await judgeRows(deps, context.table, id, rows)) !== undefined;
+  return unwritable(context, body, isFor);
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */

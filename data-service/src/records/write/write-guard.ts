@@ -2,8 +2,9 @@
 // again until others leave it alone.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
-import { Names } from "../../query/lower/document.js";
+import { type Document, Names } from "../../query/lower/document.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { type BodyContext, PLAIN } from "../body/bind-body.js";
 import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/choose-rule.js";
@@ -56,14 +57,56 @@ export async function untilUncontended<Result>(
   return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
 }
 
-/** May the caller see the record? Whatever else the shape asks for can't be refused here in place of the write. */
-export async function isVisible(
-  { store }: Pick<RecordDeps, "store">,
+/** What a caller wants to do with a record. */
+export interface Wanted {
+  /** The records with which they may. */
+  readonly rows: AuthorizedPredicate;
+  readonly action: string;
+  /** The members that stand in the way, where it may be done without them. */
+  readonly refusedMembers?: () => Promise<readonly string[]>;
+}
+
+/**
+ * Lets the caller write a record, or refuses.
+ * @returns the condition under which they may; false, as `untilUncontended` wants it, when others have just changed that
+ * @throws AppError 403, 404
+ */
+export async function judgeRecord(
+  deps: Pick<RecordDeps, "store">,
+  shape: RecordShape,
+  id: Stored,
+  wanted: Wanted,
+): Promise<Document | false> {
+  const condition = await judgeRows(deps, shape.node.table, id, wanted.rows);
+  return condition ?? refuseOutside(deps, shape, id, wanted);
+}
+
+/**
+ * Refuses to write a record that was not among the rows: unless it is by now, as one is that has been restored. Whether the
+ * caller sees it and whether it is among them is asked of the same reading, so that only what is both is forbidden.
+ * @returns false when it is to be judged again
+ * @throws AppError 403, 404
+ */
+export async function refuseOutside(
+  deps: Pick<RecordDeps, "store">,
   { node: { table }, view }: RecordShape,
   id: Stored,
-): Promise<boolean> {
-  const among = matchStages([view.rows(table)], new Names());
-  return (await store.read(table, [{ $match: { _id: id } }, ...among, { $project: { _id: 1 } }])).length > 0;
+  { rows, action, refusedMembers }: Wanted,
+): Promise<false> {
+  const names = new Names();
+  // Whatever else the shape asks for can't be refused here in place of the write.
+  const visible = matchStages([view.rows(table)], names);
+  const onlyId = { $project: { _id: 1 } };
+  const both = { seen: [onlyId], among: [...matchStages([rows], names), onlyId] };
+  const found = await deps.store.read(table, [{ $match: { _id: id } }, ...visible, { $facet: both }]);
+  const isIn = (part: keyof typeof both): boolean => found.some(({ [part]: some }) => isSome(some));
+  if (!isIn("seen")) throw recordNotFound(table);
+  if (isIn("among")) return false;
+  throw notAllowed(table, action, await refusedMembers?.());
+}
+
+function isSome(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
 }
 
 /**
@@ -76,8 +119,8 @@ export async function requireChangeable(
   id: Stored,
   expected: Expected,
 ): Promise<void> {
-  if ((await judgeRows(deps, table, id, anyRow(grants))) === undefined)
-    throw notAllowed(table, "update", await isVisible(deps, shape, id));
+  const wanted: Wanted = { rows: anyRow(grants), action: "update" };
+  await untilUncontended(deps, table, id, () => judgeRecord(deps, shape, id, wanted));
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await requireVersion(deps, shape, id, expected);
 }
@@ -99,9 +142,8 @@ export async function requireRecord(
   rights.require(catalog, table, action);
   const id = parseId(table, givenId);
   const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
-  if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
-    const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
-    throw notAllowed(table, action, await isVisible(deps, shape, id));
-  }
+  const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
+  const wanted: Wanted = { rows: anyRow(fitting), action };
+  await untilUncontended(deps, table, id, () => judgeRecord(deps, shape, id, wanted));
   return id;
 }
