@@ -177,6 +177,38 @@ describe("a create with records inside", () => {
     expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
+  it("refuses new records of a change that would change the changed record before it, which keeps its version", async () => {
+    const [post, other] = [
+      await make(admin, "posts", POST),
+      await make(admin, "posts", { ...POST, author: { name: "B" } }),
+    ];
+    const tag = (await admin.get(`/posts/${post.id}`)).headers.get("etag") ?? "none";
+    const before = await counts();
+    const patch = (body: Row): Promise<Answer> =>
+      admin.send("PATCH", `/posts/${post.id}`, {
+        body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json", "If-Match": tag },
+      });
+    const remedy = "holds the record that is changed here; leave it out, and set its links in its own body";
+    const { status, body } = await patch({
+      author: {
+        name: "new",
+        posts: [other.id, { id: post.id }, { title: "inside", tags: [{ name: "deep", posts: [post.id] }] }],
+      },
+      tags: [
+        { name: "fine", posts: [other.id] },
+        { name: "new", posts: [post.id] },
+      ],
+    });
+    const paths = ["author.posts", "author.posts[2].tags[0].posts", "tags[1].posts"];
+    expect([status, body.message]).toEqual([400, paths.map((path) => `${path}: ${remedy}`)]);
+    expect(await counts()).toEqual(before);
+    expect((await patch({ author: { name: "new", posts: [other.id] } })).status).toBe(200);
+    const { body: authors } = await admin.get("/authors", { fields: "posts", filter: { name: "new" } });
+    const ids = authors.data[0].posts.map(({ id }: Row) => id).toSorted();
+    expect(ids).toEqual([post.id, other.id].toSorted());
+  });
+
   it("takes back what was made when a later record is refused", async () => {
     await make(admin, "authors", { name: "taken" });
     const body = {

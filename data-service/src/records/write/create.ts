@@ -78,11 +78,11 @@ async function createWithNested(
 ): Promise<Created> {
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
-  const ofAll = { count: 0 };
+  const all = { count: 0 };
   const checkOne = (each: Json): JsonObject => {
     const record = requireObject(each);
     const check = (flat: JsonObject, own: BroughtLinks): void => void alternativesFor(context, flat, own);
-    checkWithNested(maker, table, record, check, ofAll);
+    checkWithNested(maker, table, record, check, { all });
     return record;
   };
   const bodies = checkBulk(body, checkOne, { single: singleton(table) });

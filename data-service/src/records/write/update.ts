@@ -89,11 +89,13 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
   const wanted = { rights, catalog, table, mode: "update" as const, parameters };
   const context = openWrite(deps, { ...wanted, stamp, tolerated });
   requireOnlyLinks(body, table, catalog);
+  const itself = idFrom(table, request.id);
   checkWithNested(
     maker,
     table,
     body,
     (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks),
+    { changed: itself === undefined ? undefined : { table, id: itself } },
   );
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);

@@ -2,8 +2,11 @@
 // first those whose ids stand in a record, then the record, then those that link to it; what many records bring along is
 // made together. A refusal takes all back.
 import { AppError } from "@portico/shared/app-error";
-import type { Json, JsonObject } from "@portico/shared/json";
-import { type Catalog, owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
+import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
+import { type Catalog, owningRelation, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
 import type { BroughtLinks } from "../body/bind-body.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
@@ -23,6 +26,12 @@ export interface Places {
   readonly laterOf?: (at: number) => Relation | undefined;
   /** Links in one to records that the same request makes. */
   readonly broughtLinksOf?: (at: number) => BroughtLinks;
+}
+
+/** A record that a request changes. */
+export interface Changed {
+  readonly table: Table;
+  readonly id: Stored;
 }
 
 /** What bodies with nested records are checked by. */
@@ -57,7 +66,8 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
 /**
  * Checks a body and all records inside it, through all levels, before anything is written.
  * @param checkOwn checks the body itself, with stand-ins for what it brings along
- * @param ofAll counts what is inside all bodies of a request, right or not
+ * @param of.all counts what is inside all bodies of a request, right or not
+ * @param of.changed the record that the body changes
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
 export function checkWithNested(
@@ -65,7 +75,10 @@ export function checkWithNested(
   table: Table,
   body: JsonObject,
   checkOwn: (body: JsonObject, broughtLinks: BroughtLinks) => void,
-  ofAll: { count: number } = { count: 0 },
+  {
+    all = { count: 0 },
+    changed,
+  }: { readonly all?: { count: number }; readonly changed?: Changed | undefined } = {},
 ): void {
   const violations = new Violations();
   let count = 0;
@@ -80,15 +93,16 @@ export function checkWithNested(
     for (const each of nested) {
       const path = prefix + each.path;
       count += 1;
-      ofAll.count += 1;
-      if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
+      all.count += 1;
+      if (all.count > MOST_OF_ALL) throw tooManyInAll();
       if (depth > checker.maxDepth || count > MOST) throw tooMuch(path, checker.maxDepth);
       if (violations.collect(`${path}: `, () => requireKnownBackLink(checker, each)) === undefined) continue;
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       // The record around it has no id yet: a stand-in.
-      visit(each.target, each.body, inside, (flat, brought) =>
-        checker.check(each.target, linked(flat, each, someId(of)), brought),
-      );
+      visit(each.target, each.body, inside, (flat, brought) => {
+        checker.check(each.target, linked(flat, each, someId(of)), brought);
+        if (changed !== undefined) requireApart(flat, each.target, checker.catalog, changed);
+      });
     }
   };
   visit(table, body, { prefix: "", depth: 1 }, checkOwn);
@@ -150,6 +164,29 @@ function requireKnownBackLink(checker: NestedChecker, nested: Nested): true {
   const owning = backLinkOf(nested);
   if (owning === undefined || checker.mayNameBackLink(nested.target, owning)) return true;
   throw new AppError("VALIDATION_ERROR", { message: ["you may not create records here"] });
+}
+
+/**
+ * A new record is made before the change that brings it along: if it set links that lie in the changed record, that would no
+ * longer be as its caller knows it, nor as the rules are to judge it.
+ * @throws AppError VALIDATION_ERROR
+ */
+function requireApart(body: JsonObject, table: Table, catalog: Catalog, changed: Changed): void {
+  const { parse } = COLUMN_TYPES[changed.table.idColumn.type];
+  const isChanged = (link: Json): boolean => {
+    const id = parse(isObject(link) ? (link.id ?? null) : link, []);
+    return id !== undefined && idText(changed.table, id) === idText(changed.table, changed.id);
+  };
+  const message = [...table.relations.values()].flatMap((relation) => {
+    const { name, link } = relation;
+    if (link.on === "self" || targetOf(catalog, relation).id !== changed.table.id) return [];
+    const given = body[name] ?? [];
+    if (!(isArray(given) ? given : [given]).some(isChanged)) return [];
+    return [
+      `${name}: holds the record that is changed here; leave it out, and set its links in its own body`,
+    ];
+  });
+  if (message.length > 0) throw new AppError("VALIDATION_ERROR", { message });
 }
 
 /** The body of a record that links to the one around it. @throws AppError when it names that link itself */
