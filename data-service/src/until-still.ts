@@ -1,6 +1,6 @@
 // Acts on something that others may change at the same moment: again and again, until nobody interfered.
 import { setTimeout as delay } from "node:timers/promises";
-import { unavailable } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
 
 export interface Attempts<Late> {
   readonly attempts: number;
@@ -26,6 +26,28 @@ export async function untilStill<Result, Late = never>(
 /** Refuses with 503: part of what was asked may be done, and a 409 would say that nothing is. */
 export function refuseContended(table: string): () => never {
   return () => {
-    throw unavailable(`Others keep changing the same records of "${table}"; try again.`, 1);
+    throw contended(table);
+  };
+}
+
+function contended(table: string): AppError {
+  return unavailable(`Others keep changing the same records of "${table}"; try again.`, 1);
+}
+
+/** The same refusal after one change by others, of what had been judged: what was written by then is taken back. */
+export class Overtaken extends AppError {
+  constructor(table: string) {
+    const { code, messages, headers } = contended(table);
+    super(code, { message: messages, headers });
+  }
+}
+
+/** Takes an attempt that was overtaken for one that failed, as `untilStill` wants it; so many times, then it stays refused. */
+export function unlessOvertaken(most: number): (error: unknown) => false {
+  let left = most;
+  return (error) => {
+    if (!(error instanceof Overtaken) || left === 0) throw error;
+    left -= 1;
+    return false;
   };
 }

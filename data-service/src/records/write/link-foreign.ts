@@ -10,7 +10,7 @@ import { asStored } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksElsewhere, linksTo, stillLinks } from "../../query/lower/links.js";
 import { Taken } from "../../store-refusals.js";
-import { refuseContended } from "../../until-still.js";
+import { Overtaken } from "../../until-still.js";
 import { formerLinks } from "../body/former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks, JudgedRecords, LinkSet } from "../body/link-set.js";
 import { linkable, stillLeaving } from "../delete/await-leaving.js";
@@ -172,13 +172,13 @@ async function noteLinks(
   return by;
 }
 
-/** Only records that the rules have judged are moved. @throws AppError 503 when others are left */
+/** Only records that the rules have judged are moved. @throws Overtaken when others are left */
 async function requireJudged(
   { store }: Deps,
   { judged, target }: JudgedLinks,
   undone: Document,
 ): Promise<void> {
-  if (judged !== "all" && (await store.hasAny(target, undone))) refuseContended(target.name)();
+  if (judged !== "all" && (await store.hasAny(target, undone))) throw new Overtaken(target.name);
 }
 
 /** Records that were alike when they were noted, and in all that rules ask of them. */

@@ -7,6 +7,7 @@ import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
+import { unlessOvertaken } from "../../until-still.js";
 import { underNote } from "../acting-for.js";
 import {
   alternativesFor,
@@ -71,6 +72,9 @@ export interface PlannedChange {
   readonly written: OwnFields;
 }
 
+/** How often a change of links is made anew that was taken back, because others had changed what the rules ask of the linked. */
+const TIMES_OVERTAKEN = 3;
+
 /** Changes the named members of one record. @returns it in the asked shape */
 export async function update(given: RecordDeps, request: UpdateRequest): Promise<Versioned> {
   return writing(given, request, (deps, rights) => updateWhole(deps, rights, request));
@@ -129,6 +133,8 @@ async function updateOne(
   const linked = { broughtLinksOf: () => brought?.links };
   const refusedMembers = () => unwritableIn(deps, context, id, body);
   const wanted: Wanted = { rows: anyRow(alternatives), action: "update", refusedMembers };
+  // An attempt that was taken back has moved the version, and would leave the new records that it was to link.
+  const again = unlessOvertaken(expected === undefined && brought === undefined ? TIMES_OVERTAKEN : 0);
   const { document } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) return refuseOutside(deps, shape, id, wanted);
@@ -141,7 +147,7 @@ async function updateOne(
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
     const guard = { condition, freeOf: heldBy(catalog, table) };
     compared?.beforeWrite({ table, before, written: plan.own });
-    return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
+    return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log).catch(again);
   });
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
