@@ -36,6 +36,10 @@ export interface AcceptedRefresh {
 
 /**
  * Every use of a refresh token begins here, so that a copied token is detected wherever it is used.
+ *
+ * Whoever has hung up gets nothing, and neither moves the session on nor ends it. Such a request may have waited in a process that
+ * stood still: by the time of now its token would look reused though it was presented in time, and tokens that nobody gets would
+ * make one of the browser's own. Who hangs up on purpose learns nothing, and is in the log.
  * @param log carries the request's correlation id
  * @returns undefined for unknown, expired, revoked and reused tokens alike, and where the session does not count
  */
@@ -49,8 +53,12 @@ export async function acceptRefresh(
   const session = await deps.sessions.find(sessionId);
   const rotation = decideRotation(session, generation, now);
   if (session === undefined || rotation === "refuse") return undefined;
+  const { userId, origin } = session;
+  if ((await client.isWaiting?.()) === false) {
+    log.warn({ event: "refresh_abandoned", sessionId, userId, generation, rotation }, "nobody waits for it");
+    return undefined;
+  }
   if (rotation === "revoke") {
-    const { userId, origin } = session;
     log.warn({ event: "refresh_token_reuse", sessionId, userId, generation }, "security event");
     const event = {
       event: "refresh.reuse",
@@ -61,8 +69,8 @@ export async function acceptRefresh(
     await end(deps, sessionId).finally(() => deps.audit.record(event, { ...client, origin }));
     return undefined;
   }
-  if (!isServed(session.origin, client.pageOrigins)) return undefined;
-  const user = await deps.users.findActive(session.userId);
+  if (!isServed(origin, client.pageOrigins)) return undefined;
+  const user = await deps.users.findActive(userId);
   // It stays: the change of the user that keeps it from counting may be refused yet, and is taken back then. Once the change
   // is whole, such sessions are cleared away (records/user-hooks).
   if (user === undefined || !(await isStillTheirs(deps, session, user, now))) return undefined;

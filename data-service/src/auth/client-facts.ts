@@ -1,4 +1,5 @@
 // What a request says about the browser or program that made it.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { contextOf } from "@portico/shared/http-context";
 import { ORIGIN_HEADER, PAGE_ORIGINS_HEADER, readPageOrigins } from "@portico/shared/session-page";
 import type { Request } from "express";
@@ -18,6 +19,11 @@ export function clientFacts(request: Request): ClientFacts {
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) || null,
     address: request.ip ?? null,
     correlationId: contextOf(request).correlationId,
+    // A process that has stood still finds a request and its end at once, and may come to the end last.
+    isWaiting: async () => {
+      await nextTurn();
+      return request.socket.writable;
+    },
     // This, too, can only narrow what the caller's own session is good for; and it lets other pages end one whose page is gone.
     ...(pages === undefined ? {} : { pageOrigins: readPageOrigins(pages) }),
   };

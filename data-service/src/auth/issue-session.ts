@@ -25,6 +25,8 @@ export interface ClientFacts {
   readonly correlationId?: string;
   /** Those whose pages the gateway serves, where the call came by one. */
   readonly pageOrigins?: readonly string[];
+  /** Whether an answer can still reach whoever asks: asked when that matters, as they may hang up at any time. */
+  readonly isWaiting?: () => Promise<boolean>;
 }
 
 /** Who signed in and how. */

@@ -7,6 +7,7 @@ import { ANONYMOUS } from "../principal.js";
 import { uncertain } from "../records/whole/uncertain.js";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
+import type { ClientFacts } from "./issue-session.js";
 import { lendAccessToken } from "./lend-access-token.js";
 import { type LogOutDeps, logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
@@ -180,6 +181,29 @@ describe("refresh", () => {
     expect(warnings).toEqual([
       [expect.objectContaining({ event: "refresh_token_reuse", sessionId: ID }), "security event"],
     ]);
+  });
+
+  describe.each([
+    ["a refresh", (client: ClientFacts) => refresh(deps, { refreshToken: token(0) }, client, log)],
+    ["a loan", (client: ClientFacts) => lendAccessToken(deps, token(0), client, log)],
+  ])("%s whose caller has hung up", (_what, ask) => {
+    const gone = { ...CLIENT, isWaiting: async () => false };
+    const nothing = () => ask(gone).catch(() => undefined);
+
+    it("gets nothing and moves nothing on", async () => {
+      expect(await nothing()).toBeUndefined();
+      expect(stored.get(ID)?.generation).toBe(0);
+    });
+
+    it("does not end the session for a token that was replaced meanwhile, and is in the log", async () => {
+      await use(0);
+      time += 31 * SECOND;
+      expect(await nothing()).toBeUndefined();
+      expect((await use(1)).refreshToken).toBe(token(2));
+      expect([memory.events, forgotten]).toEqual([[], []]);
+      const line = { event: "refresh_abandoned", sessionId: ID, generation: 0, rotation: "revoke" };
+      expect(warnings).toEqual([[expect.objectContaining(line), expect.any(String)]]);
+    });
   });
 
   it("tells of a replaced token also where the end of its session is not confirmed", async () => {
