@@ -75,9 +75,10 @@ describe("switched on by a change of the table", () => {
     const indexes = columns.map(({ name }) => [name]);
     // With those on createdAt and updatedAt it has as many as a table may have.
     await makeTable(api, { name: "full", columns, indexes });
-    const relation = { name: "owner", type: "many-to-one", table: "full", inverse: "things" };
-    const things = await makeTable(api, { name: "things", relations: [relation] });
-    const relations = [{ id: things.relations[0].id, counted: true }];
+    const to = (name: string) => ({ name, type: "many-to-one", table: "full", inverse: `${name}s_of` });
+    const things = await makeTable(api, { name: "things", relations: [to("owner"), to("maker")] });
+    // Named once, however many of the relations find no room there.
+    const relations = things.relations.map(({ id }: { id: string }) => ({ id, counted: true }));
     const { status, body } = await api.patch(`/svc_table/${things.id}`, { relations });
     expect([status, body.message]).toEqual([422, ['relations: "full" would have more than 56 indexes']]);
   });

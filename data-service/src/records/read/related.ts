@@ -54,7 +54,7 @@ interface Reading extends RelatedContext {
   readonly room: Room;
 }
 
-/** @returns the documents of a page with their related records, where these were not joined to them; see lower/read */
+/** @returns the documents of a page with their related records, where these were not joined: see lower/joined-or-together */
 export async function withRelated(
   deps: RelatedDeps,
   node: AuthorizedNode,
