@@ -82,7 +82,6 @@ export async function createTable(
   await provisionAndPublish(deps, definition, async (catalog) => {
     await deps.requireCaller();
     checkNew(deps, body, catalog, { ownIds });
-    await requireRoom(deps, definition);
     requireOwnCollection(catalog, definition);
   });
   return definition.id;
@@ -119,9 +118,7 @@ async function newTable(
   catalog: Catalog,
   options: { readonly ownIds: boolean },
 ): Promise<TableDefinition> {
-  const checked = checkNew(deps, body, catalog, options);
-  await requireRoom(deps, checked);
-  const definition = await withOwnCollection(deps, catalog, checked);
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, options));
   await requireCollection(deps, definition);
   return definition;
 }
@@ -179,13 +176,9 @@ function checkNew(
   const { definition } = checked;
   const tooMany = tooManyIndexes(builtTable(deps, definition));
   if (tooMany !== undefined) throw schemaError([tooMany]);
-  return definition;
-}
-
-/** @throws AppError 422 where another table would have too many indexes */
-async function requireRoom(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
   const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
-  if (counted.length > 0) requireRoomInParents(await catalogWith(deps, definition), counted);
+  requireRoomInParents(catalog, counted, { areThere: false });
+  return definition;
 }
 
 /** A table on its own. */
@@ -221,18 +214,10 @@ async function dropNumbers(deps: SchemaDeps, definition: TableDefinition): Promi
 /** The indexes that a new table's counted relations give other tables. */
 async function numbersOf(deps: SchemaDeps, definition: TableDefinition): Promise<NumberIndex[]> {
   if (!definition.relations.some(({ counted }) => counted)) return [];
-  const catalog = await catalogWith(deps, definition);
-  return numberIndexes(catalog, tableById(catalog, definition.id));
-}
-
-/** All tables with a new one. */
-async function catalogWith(
-  { catalogStore, systemTables }: SchemaDeps,
-  definition: TableDefinition,
-): Promise<Catalog> {
   const { id, name } = definition;
-  const others = (await catalogStore.load()).filter((each) => each.id !== id && each.name !== name);
-  return buildCatalog(0, [...others, definition], systemTables);
+  const others = (await deps.catalogStore.load()).filter((each) => each.id !== id && each.name !== name);
+  const catalog = buildCatalog(0, [...others, definition], deps.systemTables);
+  return numberIndexes(catalog, tableById(catalog, id));
 }
 
 /**

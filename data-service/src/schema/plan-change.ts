@@ -151,7 +151,7 @@ export function completePlan(
   const { before, after, catalogs } = built;
   const counted = (after && newlyDerived(before, after)?.counted) ?? [];
   const parents = counted.map(({ target }) => target);
-  requireRoomInParents(catalogs.after, parents);
+  requireRoomInParents(catalogs.after, parents, { areThere: true });
   return plan;
 }
 
@@ -265,14 +265,19 @@ function requireRoomForIndexes(plan: Pick<ChangePlan, "before" | "after">): void
 
 /**
  * A number of children that will be kept gives the other table an index.
- * @param after all tables as they will be
- * @param parents names of those that get such a number
+ * @param parents names of the tables that get such a number, once for each
+ * @param areThere whether these tables show their new numbers already
  * @throws AppError 422
  */
-export function requireRoomInParents({ tables: after }: Catalog, parents: readonly string[]): void {
+export function requireRoomInParents(
+  { tables }: Catalog,
+  parents: readonly string[],
+  { areThere }: { readonly areThere: boolean },
+): void {
   const full = [...new Set(parents)].filter((name) => {
-    const table = after.get(name);
-    return table !== undefined && indexesOf(table).length > MAX_INDEXES;
+    const table = tables.get(name);
+    const coming = areThere ? 0 : parents.filter((each) => each === name).length;
+    return table !== undefined && indexesOf(table).length + coming > MAX_INDEXES;
   });
   if (full.length > 0)
     throw schemaError(full.map((name) => `relations: "${name}" would have more than ${MAX_INDEXES} indexes`));
