@@ -101,6 +101,27 @@ describe("names of the document", () => {
     expect(repeated(schemas)).toEqual([]);
   });
 
+  it("of bodies inside others are different where tables and links are called alike", () => {
+    const to = (name: string, inverse: string): JsonObject => ({
+      name,
+      type: "many-to-one",
+      table: "hubs",
+      inverse,
+    });
+    const alike = documentOf([
+      { name: "hubs" },
+      { name: "post", relations: [to("a_b", "first"), to("aB", "second")] },
+      { name: "post_a", columns: [{ name: "text", type: "text" }], relations: [to("b", "third")] },
+    ]).components.schemas;
+    const bodies = Object.keys(alike).filter((name) => name.startsWith("post") && /nested\d*$/.test(name));
+    expect([bodies.length, repeated(Object.keys(alike))]).toEqual([3, []]);
+    const within = (link: string): string[] => {
+      const [, , body] = alike["hubs.create"].properties[link].items.anyOf;
+      return Object.keys(alike[body.$ref.split("/").at(-1)].properties).slice(0, 1);
+    };
+    expect(["first", "second", "third"].map(within)).toEqual([["aB"], ["a_b"], ["text"]]);
+  });
+
   it("of fixed calls begin with no verb of a table's, of which none begins with another", () => {
     const reading = idsIn(documentOf(DEFINITIONS, { principal: { ...ROOT, by: READ_ONLY } }));
     const ofTables = [...ids, ...reading].filter((id) => id.includes("_"));

@@ -8,7 +8,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
-import { leftOutIn } from "./brought.js";
+import { type BodyName, bodyNames, leftOutIn } from "./brought.js";
 import { COMMON_SCHEMAS, commonParameters, refusal, refusalName } from "./common-parts.js";
 import {
   aggregateSchema,
@@ -50,6 +50,7 @@ export interface Described {
 
 interface Context extends Described, QuerySyntax {
   readonly leftOut: ReturnType<typeof leftOutIn>;
+  readonly bodyName: BodyName;
   readonly related: ReturnType<typeof relatedTables>;
 }
 
@@ -60,6 +61,7 @@ export function openApiOf(described: Described): Part {
     ...described,
     hasDeep: hasDeepIn(tables),
     leftOut: leftOutIn(tables),
+    bodyName: bodyNames(),
     related: relatedTables(tables),
   };
   const operations = operationsFor(about);
@@ -266,11 +268,11 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
     ...(about.hasDeep(name) ? { [`${name}.deep`]: deepSchema(visible, about) } : {}),
     ...(create === undefined || visible.table.ownCreate === "upload"
       ? {}
-      : { [`${name}.create`]: bodySchema(visible, "creatable", overrides.creatable) }),
-    ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [])),
+      : { [`${name}.create`]: bodySchema(visible, "creatable", about.bodyName, overrides.creatable) }),
+    ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [], about.bodyName)),
     ...(update === undefined
       ? {}
-      : { [`${name}.update`]: bodySchema(visible, "updatable", overrides.updatable) }),
+      : { [`${name}.update`]: bodySchema(visible, "updatable", about.bodyName, overrides.updatable) }),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../permission/visible-tables.js";
 import { LIMITS } from "../query/limits.js";
 import { COUNTS } from "../query/shape.js";
-import { type Brought, broughtBy } from "./brought.js";
+import { type BodyName, type Brought, broughtBy } from "./brought.js";
 import { exampleOf, givenSchema, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./common-parts.js";
 
@@ -61,28 +61,29 @@ function linkedSchema({ relation, target }: VisibleRelation, own: ReadonlySet<st
   return { anyOf: [record, { type: "null" }], ...description };
 }
 
-/** The schema of a new record's body, or of one without the link that the record around it sets. */
-function bodyName({ table, without }: Brought): string {
-  return without === undefined ? `${table}.create` : `${table}.${without}.nested`;
-}
-
 /** The bodies of a table's new records that leave a link out, by the names of their schemas. */
 export function broughtSchemas(
   visible: VisibleTable,
   leftOut: Iterable<string>,
+  bodyName: BodyName,
 ): Readonly<Record<string, Part>> {
   return Object.fromEntries(
     [...leftOut].map((without) => {
       const relations = visible.relations.filter(({ relation }) => relation.name !== without);
       const columns = visible.columns.filter(({ column }) => column !== visible.table.idColumn);
-      const schema = bodySchema({ ...visible, columns, relations }, "creatable");
+      const schema = bodySchema({ ...visible, columns, relations }, "creatable", bodyName);
       return [bodyName({ table: visible.table.name, without }), schema];
     }),
   );
 }
 
 /** `{table}.create` and `{table}.update`. */
-export function bodySchema(visible: VisibleTable, write: Writable, overrides: Overrides = {}): Part {
+export function bodySchema(
+  visible: VisibleTable,
+  write: Writable,
+  bodyName: BodyName,
+  overrides: Overrides = {},
+): Part {
   const { columns, relations } = visible;
   const values = columns.filter((each) => each[write]);
   const links = relations.filter((each) => each[write]);
@@ -93,7 +94,7 @@ export function bodySchema(visible: VisibleTable, write: Writable, overrides: Ov
       ...Object.fromEntries(
         values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
       ),
-      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each, write)])),
+      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each, write, bodyName)])),
       ...Object.fromEntries(
         ignored(visible, write).map(({ column }) => [column.name, shownSchema(visible.table, column)]),
       ),
@@ -120,10 +121,10 @@ function nameOf(member: VisibleColumn | VisibleRelation): string {
 }
 
 /** An id, `{"id":…}`, or a new record; to-many takes the full new set. */
-function linkSchema(visible: VisibleRelation, write: Writable): Part {
+function linkSchema(visible: VisibleRelation, write: Writable, bodyName: BodyName): Part {
   const { relation, target, linksThere } = visible;
   const brought = broughtBy(visible, write);
-  const created = brought === undefined ? [] : [broughtSchema(brought)];
+  const created = brought === undefined ? [] : [broughtSchema(brought, bodyName)];
   const links = linksThere ? [...idSchemas(target), ...created] : created;
   // To link to nothing is to set links, too.
   if (relation.many)
@@ -137,7 +138,7 @@ function linkSchema(visible: VisibleRelation, write: Writable): Part {
 }
 
 /** A new record inside a body: what has an id is a link. */
-function broughtSchema(brought: Brought): Part {
+function broughtSchema(brought: Brought, bodyName: BodyName): Part {
   const schema = ref(bodyName(brought));
   return brought.without === undefined ? { ...schema, not: { required: ["id"] } } : schema;
 }
