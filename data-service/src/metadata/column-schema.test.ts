@@ -49,9 +49,21 @@ describe("the schema of a column", () => {
     ["bounds of numbers", { type: "int", rules: { min: 0, max: 5 } }, { minimum: 0, maximum: 5 }],
     ["lengths", { type: "string", rules: { minLength: 2, maxLength: 9 } }, { minLength: 2, maxLength: 9 }],
     ["a pattern", { type: "string", rules: { pattern: "^a+$" } }, { pattern: "^a+$" }],
-    ["an address", { type: "string", rules: { format: "url" } }, { format: "iri" }],
-    ["an e-mail address", { type: "string", rules: { format: "email" } }, { format: "idn-email" }],
-    ["bounds of other types", { type: "decimal", rules: { min: "1.5" } }, { description: "At least 1.5." }],
+    [
+      "an address",
+      { type: "string", rules: { format: "url" } },
+      { format: "iri", description: "By http or https." },
+    ],
+    [
+      "an e-mail address",
+      { type: "string", rules: { format: "email" } },
+      { format: "idn-email", description: "Its domain has a dot." },
+    ],
+    [
+      "bounds of other types",
+      { type: "decimal", rules: { min: "1.5" } },
+      { description: "Of 34 digits at most. At least 1.5." },
+    ],
     [
       "a pattern of RE2 alone",
       { type: "string", rules: { pattern: "(?i)a" } },
@@ -82,7 +94,9 @@ describe("the schema of a column", () => {
       "datetime",
       { type: "string", format: "date-time", description: "A day alone is taken as its midnight, UTC." },
     ],
-  ])("of a body says which other forms of an %s are taken", (type, schema) =>
+    ["bigint", { type: "string", pattern: "^-?\\d+$", description: "Of 64 bits at most." }],
+    ["decimal", { type: "string", pattern: "^-?\\d+(\\.\\d+)?$", description: "Of 34 digits at most." }],
+  ])("of a body says which forms of an %s are taken", (type, schema) =>
     expect(inputSchema(columnOf({ type, required: true }))).toEqual(schema),
   );
 });

@@ -89,6 +89,20 @@ function isPortable(pattern: string): boolean {
   }
 }
 
+/** What is taken of a type, or of a format, beside what its schema says. */
+const OF_TYPES: Readonly<Partial<Record<ColumnType, readonly string[]>>> = {
+  bigint: ["Of 64 bits at most."],
+  // Zeros in front don't count.
+  decimal: ["Of 34 digits at most."],
+  // As a format of its own it would keep generators from taking dates for what they are.
+  datetime: ["A day alone is taken as its midnight, UTC."],
+};
+const OF_FORMATS: Readonly<Record<keyof typeof FORMATS, readonly string[]>> = {
+  email: ["Its domain has a dot."],
+  url: ["By http or https."],
+  uuid: [],
+};
+
 /**
  * The column's own description, the rules that JSON Schema can't express, and the default: client generators take a member
  * with the keyword `default` for one that must be given.
@@ -98,8 +112,8 @@ function describe(column: Column): Part {
   const isNumber = column.type === "int" || column.type === "float";
   const parts = [
     ...(column.description === null ? [] : [column.description]),
-    // As a format of its own it would keep generators from taking dates for what they are.
-    ...(column.type === "datetime" ? ["A day alone is taken as its midnight, UTC."] : []),
+    ...(OF_TYPES[column.type] ?? []),
+    ...(column.rules.format === undefined ? [] : OF_FORMATS[column.rules.format]),
     ...(min === undefined || isNumber ? [] : [`At least ${min}.`]),
     ...(max === undefined || isNumber ? [] : [`At most ${max}.`]),
     ...(column.default === undefined ? [] : [`Default of a new record: ${JSON.stringify(column.default)}.`]),
