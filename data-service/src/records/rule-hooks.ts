@@ -35,11 +35,17 @@ export function makeRuleHooks({ catalogs, tables, forget, read }: RuleHooksDeps)
     afterWrite: async () => forget(),
     beforeCreate: check,
     async beforeUpdate(id, body) {
+      if (isObject(body) && leavesMeaning(body)) return;
       const stored = await read(id);
       if (stored !== undefined && isObject(body))
         await catalogs.decide((now) => check(now, [{ ...stored, ...body }]));
     },
   };
+}
+
+/** Does it only describe a rule, or switch it off? That is possible, too, where the tables have changed and it fits no more. */
+function leavesMeaning({ description: _description, isEnabled, ...rest }: JsonObject): boolean {
+  return Object.keys(rest).length === 0 && (isEnabled === undefined || isEnabled === false);
 }
 
 export interface RoleHooksDeps {

@@ -1,5 +1,7 @@
-// Contract 7: how many relations a rule may go through does not depend on how many a query may.
+// Contract 7: how many relations a rule may go through does not depend on how many a query may; and what may be done with a rule
+// that fits no more.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -66,5 +68,41 @@ describe("with QUERY_MAX_DEPTH=2, a rule", () => {
       400,
       "filter.up.up.up: goes through more than 2 relations",
     ]);
+  });
+});
+
+describe("a rule that fits its table no more", () => {
+  let id: string;
+
+  beforeAll(async () => {
+    const filter = { name: "n1" };
+    id = (await make(admin, "svc_permission", { table: "nodes", action: "update", filter })).id;
+    const database = await MongoClient.connect(stack.mongodbUrl);
+    const rules = database.db().collection("svc_permission");
+    await rules.updateOne({ _id: new ObjectId(id) }, { $set: { filter: { nme: "n1" } } });
+    await database.close();
+  });
+
+  it("can be described and switched off", async () => {
+    const described = await admin.patch(`/svc_permission/${id}`, { description: "From before." });
+    expect([described.status, described.body.data]).toMatchObject([200, [{ description: "From before." }]]);
+    const off = await admin.patch(`/svc_permission/${id}`, { isEnabled: false, description: null });
+    expect([off.status, off.body.data]).toMatchObject([200, [{ isEnabled: false, description: null }]]);
+  });
+
+  it.each([{ isEnabled: true }, { isEnabled: false, action: "delete" }, { filter: { nme: "n2" } }])(
+    "can't be changed otherwise (%j) until it fits",
+    async (body) => {
+      const refused = await admin.patch(`/svc_permission/${id}`, body);
+      expect([refused.status, refused.body.message]).toMatchObject([
+        400,
+        [expect.stringMatching(/^filter\.nme: unknown field "nme"/)],
+      ]);
+    },
+  );
+
+  it("can be switched on with a filter that fits", async () => {
+    const body = { isEnabled: true, filter: { name: "n2" } };
+    expect((await admin.patch(`/svc_permission/${id}`, body)).status).toBe(200);
   });
 });
