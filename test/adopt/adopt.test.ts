@@ -972,6 +972,43 @@ describe("infer", () => {
     await stopEngine(again);
   });
 
+  it("finds what leads to collections that have tables already", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    const people = [new ObjectId(), new ObjectId()];
+    await other
+      .db()
+      .collection("people")
+      .insertMany(people.map((_id, at) => ({ _id, name: `P${at}`, orders: [at] })));
+    const files = ["first.json", "second.json"].map((name) => join(directory, name));
+    const [first = "", second = ""] = files;
+    await schema(["infer", first, "--database", url]);
+    await (await serve(url, first)).stop();
+    const orders = people.map((buyerId, at) => ({ buyerId, total: at }));
+    await other.db().collection("orders").insertMany(orders);
+    const { output } = await schema(["infer", second, "--database", url]);
+    expect(output.split("\n")).toEqual(
+      expect.arrayContaining([
+        "  buyer: many-to-one to people, from buyerId",
+        "people: has a table already, left out",
+      ]),
+    );
+    // The other end has a column "orders".
+    expect(JSON.parse(await readFile(second, "utf8")).tables).toMatchObject([
+      { name: "orders", relations: [{ name: "buyer", table: "people", inverse: "orders_by_buyer" }] },
+    ]);
+    const service = await serve(url, second);
+    const api = await signIn(service.url, ADMIN);
+    const shown = await api.get("/people", { fields: "name,orders,orders_by_buyer.total" });
+    await service.stop();
+    await other.db().dropDatabase();
+    await other.close();
+    expect(shown.body.data).toMatchObject([
+      { name: "P0", orders: [0], orders_by_buyer: [{ total: 0 }] },
+      { name: "P1", orders: [1], orders_by_buyer: [{ total: 1 }] },
+    ]);
+  }, 60_000);
+
   it("leaves out a field that queries can't speak of, whatever it leads to", async () => {
     const url = freshDatabase();
     const other = new MongoClient(url);

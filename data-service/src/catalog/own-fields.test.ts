@@ -26,7 +26,7 @@ describe("a field of the service's own", () => {
       uniques: [],
       indexes: 1,
     };
-    const { tables } = inferTables([profile], [], { systemPrefix: "svc_", taken: [] });
+    const { tables } = inferTables([profile], [], { systemPrefix: "svc_", served: [] });
     expect(tables.map(({ columns }) => columns)).toEqual([[expect.objectContaining({ name: "title" })]]);
   });
 

@@ -3,10 +3,13 @@ import type { CollectionInfo, Db, Document, IndexDescriptionInfo } from "mongodb
 import { OUR_PREFIX } from "../catalog/index-names.js";
 import { chooseFields } from "../catalog/infer/choose-fields.js";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
+import type { ServedTable } from "../catalog/infer/infer-tables.js";
 import { type CollectionProfile, type FieldProfile, REFERENCE, type Seen } from "../catalog/infer/profile.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import { getOrMake } from "../get-or-make.js";
+import type { TableDocument } from "./catalog-documents.js";
 import { comparesPlainly } from "./provision.js";
+import { IS_DEFINITION } from "./settle-catalog.js";
 import { whyNoTable } from "./why-no-table.js";
 
 /** Up to this many documents are all looked at; of more, a sample of this size. */
@@ -28,8 +31,8 @@ export interface Listed {
 export interface DatabaseReader {
   /** The collections that hold somebody's data, and those that are left out. */
   list(): Promise<Listed>;
-  /** Names of the existing tables, for instance from an earlier adoption. */
-  tableNames(): Promise<readonly string[]>;
+  /** The tables that are there already. */
+  tables(): Promise<readonly ServedTable[]>;
   /** Looks at one collection. */
   profile(collection: string): Promise<CollectionProfile>;
   /** How many of a field's values are ids of another collection. */
@@ -38,18 +41,28 @@ export interface DatabaseReader {
 
 /** @param systemPrefix SYSTEM_TABLE_PREFIX */
 export function makeDatabaseReader(db: Db, systemPrefix: string): DatabaseReader {
-  const tables = db.collection<{ name: string; storage: { collection: string } }>(
-    systemTableNames(systemPrefix).tables,
-  );
+  const definitions = db.collection<TableDocument>(systemTableNames(systemPrefix).tables);
+  const tables = async () => servedTables(await definitions.find(IS_DEFINITION).toArray());
   return {
     async list() {
-      const used = new Set((await tables.find().toArray()).map(({ storage }) => storage.collection));
-      return listCollections(db, systemPrefix, used);
+      return listCollections(db, systemPrefix, new Set((await tables()).map(({ collection }) => collection)));
     },
-    tableNames: async () => (await tables.find().toArray()).map(({ name }) => name),
+    tables,
     profile: (collection) => readProfile(db, collection),
     answer: (question) => answerLink(db, question),
   };
+}
+
+function servedTables(documents: readonly TableDocument[]): ServedTable[] {
+  const inverses = documents.flatMap(({ relations }) => relations);
+  return documents.map(({ name, storage, columns, relations }) => ({
+    name,
+    collection: storage.collection,
+    members: [
+      ...[...columns, ...relations].map((member) => member.name),
+      ...inverses.flatMap(({ table, inverse }) => (table === name && inverse !== null ? [inverse] : [])),
+    ],
+  }));
 }
 
 async function listCollections(db: Db, systemPrefix: string, used: ReadonlySet<string>): Promise<Listed> {

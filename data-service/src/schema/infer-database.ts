@@ -10,14 +10,17 @@ import type { DatabaseReader } from "../mongo/read-profile.js";
  */
 export async function inferDatabase(reader: DatabaseReader, systemPrefix: string): Promise<Inferred> {
   const { collections, left } = await reader.list();
-  const profiles: CollectionProfile[] = [];
+  const served = await reader.tables();
   // One after the other: the database may be busy serving others.
-  for (const name of collections) profiles.push(await reader.profile(name));
+  const profilesOf = async (names: readonly string[]): Promise<CollectionProfile[]> => {
+    const profiles: CollectionProfile[] = [];
+    for (const name of names) profiles.push(await reader.profile(name));
+    return profiles;
+  };
+  const profiles = await profilesOf(collections);
+  const targets = profiles.length === 0 ? [] : await profilesOf(served.map(({ collection }) => collection));
   const answers: LinkAnswer[] = [];
-  for (const question of linkQuestions(profiles)) answers.push(await reader.answer(question));
-  const { tables, notes } = inferTables(profiles, answers, {
-    systemPrefix,
-    taken: await reader.tableNames(),
-  });
+  for (const question of linkQuestions(profiles, targets)) answers.push(await reader.answer(question));
+  const { tables, notes } = inferTables(profiles, answers, { systemPrefix, served });
   return { tables, notes: [...notes, ...left.map((line) => `${line}, left out`)] };
 }

@@ -31,11 +31,17 @@ const UNMISTAKABLE: readonly Kind[] = ["objectId", "uuid"];
 /** A text of this length is a generated id, not a word or a number. */
 const DRAWN_LENGTH = 16;
 
-/** What to ask: pairs of a field and a collection whose ids are of the same kind. */
-export function linkQuestions(collections: readonly CollectionProfile[]): LinkQuestion[] {
+/**
+ * What to ask: pairs of a field and a collection whose ids are of the same kind.
+ * @param served collections that have tables already: fields may lead there, and nothing is asked about their own
+ */
+export function linkQuestions(
+  collections: readonly CollectionProfile[],
+  served: readonly CollectionProfile[],
+): LinkQuestion[] {
   return collections.flatMap((collection) =>
     chooseFields(collection.fields).served.flatMap((field) =>
-      collections
+      [...collections, ...served]
         .filter((target) => couldLead(collection, field, target))
         .map((target) => ({ collection: collection.name, field: field.name, target: target.name })),
     ),

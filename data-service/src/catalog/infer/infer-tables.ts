@@ -23,22 +23,29 @@ export interface Inferred {
 /** With fewer documents it means nothing that all of them have a field. */
 const ENOUGH = 10;
 
+/** A table that is there already, for instance from an earlier adoption. */
+export interface ServedTable {
+  readonly name: string;
+  readonly collection: string;
+  /** Names of its columns and relations, and of those that lead to it. */
+  readonly members: readonly string[];
+}
+
 export interface InferContext {
   readonly systemPrefix: string;
-  /** Names of existing tables, system tables included. */
-  readonly taken: readonly string[];
+  readonly served: readonly ServedTable[];
 }
 
 /** Makes tables of collections. @param answers to `linkQuestions` of the same profiles */
 export function inferTables(
   profiles: readonly CollectionProfile[],
   answers: readonly LinkAnswer[],
-  { systemPrefix, taken }: InferContext,
+  { systemPrefix, served }: InferContext,
 ): Inferred {
   const usable = profiles.filter(({ name }) => collectionNameProblem(name, systemPrefix) === undefined);
-  const names = tableNames(usable, systemPrefix, taken);
+  const names = tableNames(usable, systemPrefix, served);
   const drafts = usable.map((profile) => draftTable(profile, names, answers));
-  const tables = withInverses(drafts);
+  const tables = withInverses(drafts, served);
   return {
     tables: tables.map(tableJson),
     notes: tables.flatMap(({ profile, name, columns, relations, idType, notes }) => [
@@ -60,16 +67,16 @@ function some(list: readonly unknown[], word: string): string {
 function tableNames(
   profiles: readonly CollectionProfile[],
   systemPrefix: string,
-  taken: readonly string[],
+  served: readonly ServedTable[],
 ): ReadonlyMap<string, string> {
-  const used = new Set(taken);
-  return new Map(
-    profiles.map(({ name }) => {
-      const table = tableNameFor(name, systemPrefix, used);
-      used.add(table);
-      return [name, table];
-    }),
-  );
+  const used = new Set(served.map(({ name }) => name));
+  const names = new Map(served.map(({ collection, name }) => [collection, name]));
+  for (const { name } of profiles) {
+    const table = tableNameFor(name, systemPrefix, used);
+    used.add(table);
+    names.set(name, table);
+  }
+  return names;
 }
 
 interface ColumnDraft extends ColumnGuess {
@@ -293,12 +300,12 @@ function jointUniques({ uniques }: CollectionProfile, { columns, relations }: Me
 }
 
 /** Gives every relation a name at its other end: that of the table it comes from, if it is free there. */
-function withInverses(drafts: readonly TableDraft[]): TableDraft[] {
+function withInverses(drafts: readonly TableDraft[], served: readonly ServedTable[]): TableDraft[] {
+  const membersOf = ({ columns, relations }: TableDraft): string[] =>
+    [...columns, ...relations].map((member) => member.name);
+  const tables = [...served, ...drafts.map((draft) => ({ name: draft.name, members: membersOf(draft) }))];
   const taken = new Map(
-    drafts.map(({ name, columns, relations }) => [
-      name,
-      new Set([...generatedNames(), ...[...columns, ...relations].map((member) => member.name)]),
-    ]),
+    tables.map(({ name, members }) => [name, new Set([...generatedNames(), ...members])]),
   );
   return drafts.map((draft) => ({
     ...draft,

@@ -43,7 +43,7 @@ const collection = (name: string, more: Partial<CollectionProfile> = {}): Collec
   ...more,
 });
 const infer = (profiles: CollectionProfile[], answers: LinkAnswer[] = []) =>
-  inferTables(profiles, answers, { systemPrefix: "svc_", taken: [] });
+  inferTables(profiles, answers, { systemPrefix: "svc_", served: [] });
 
 /** As programs and people choose them, up to beyond the length that tables and members may have. */
 const likelyName = fc.string({ unit: fc.constantFrom(..."abcXYZ019_-. éß日"), maxLength: 80, size: "max" });
@@ -217,7 +217,7 @@ describe("links", () => {
   const tags = collection("tags", { ids: [TEXT] });
   const withField = (profile: FieldProfile) => collection("posts", { fields: [profile] });
   const asked = (profile: FieldProfile) =>
-    linkQuestions([withField(profile), authors, tags]).map(({ target }) => target);
+    linkQuestions([withField(profile), authors, tags], []).map(({ target }) => target);
 
   it.each<[string, FieldProfile, string[]]>([
     ["ObjectIds, whatever the field's name", field("by", [OBJECT_ID]), ["posts", "authors"]],
@@ -232,6 +232,15 @@ describe("links", () => {
     ["fields that queries can't speak of", field("$by", [OBJECT_ID]), []],
   ])("asks for %s", (_case, profile, targets) => {
     expect(asked(profile)).toEqual(targets);
+  });
+
+  it("asks whether fields lead to what is served already, and nothing about the fields there", () => {
+    const served = [{ ...authors, fields: [field("by", [OBJECT_ID])] }];
+    const questions = linkQuestions([withField(field("by", [OBJECT_ID]))], served);
+    expect(questions.map(({ collection, target }) => [collection, target])).toEqual([
+      ["posts", "posts"],
+      ["posts", "authors"],
+    ]);
   });
 
   const answer = (target: string, found: number, all = 10): LinkAnswer => ({
