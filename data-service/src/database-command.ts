@@ -9,7 +9,7 @@ import { NoConnection } from "./mongo/connect.js";
 import { tellingFullDisk } from "./mongo/driver-errors.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
 import { INSTANCE_LEASE_MS } from "./mongo/instance-store.js";
-import { openToRead, requireDatabase } from "./mongo/open-address.js";
+import { type OpenAddress, openToRead, requireDatabase } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepareTables } from "./prepare.js";
 import { areRulesFollowed } from "./schema/rule-change.js";
@@ -53,18 +53,32 @@ export async function withReadDatabase<Result>(
   act: (deps: Deps) => Promise<Result>,
 ): Promise<Result> {
   requireDatabase(config.mongodbUrl);
-  const address = await openToRead(config.mongodbUrl).catch((error: unknown) => {
+  const deps = await openedToRead(config.mongodbUrl, hint, (address) => makeCommandDeps(config, address));
+  return closing(deps, async () => {
+    await requireFollowed(deps);
+    return act(deps);
+  });
+}
+
+/**
+ * What can be made of an address that is opened only to read, through the service that has an embedded engine open if there
+ * is one.
+ * @param make connects to the address, and closes it where it can't
+ * @throws ConfigError when the database can't be opened
+ */
+export async function openedToRead<Opened>(
+  mongodbUrl: string,
+  hint: string,
+  make: (address: Promise<OpenAddress>) => Promise<Opened>,
+): Promise<Opened> {
+  const address = await openToRead(mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
-  const deps = await makeCommandDeps(config, Promise.resolve(address)).catch((error: unknown) => {
+  return make(Promise.resolve(address)).catch((error: unknown) => {
     // The service that has it open does not answer.
     throw address.isShared && error instanceof NoConnection
       ? new ConfigError([...error.problems, hint])
       : error;
-  });
-  return closing(deps, async () => {
-    await requireFollowed(deps);
-    return act(deps);
   });
 }
 

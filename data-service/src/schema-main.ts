@@ -7,9 +7,9 @@ import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, type SchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
 import {
-  asConfigError,
   commandSettings,
   explainFailure,
+  openedToRead,
   withDatabase,
   withReadDatabase,
 } from "./database-command.js";
@@ -38,11 +38,12 @@ const USAGE = `usage: npm run schema -- <command> [file]
                            write a file whose tables serve the collections of an existing database as they are;
                            nothing is written to that database, and no file is overwritten
 The file is SCHEMA_FILE, or schema.json, unless it is named. The database is MONGODB_URL, or the one in DATA_DIR;
-that one has room for one process, so the service must be stopped first, unless it is only read (pull, diff).
+that one has room for one process, so the service must be stopped first, unless it is only read (pull, diff, infer).
 ENCRYPTION_KEY is that of the service, if it is not in DATA_DIR.`;
 
-const ONE_PROCESS =
-  "The database in DATA_DIR has room for one process: stop the service first, or let it apply the file itself (SCHEMA_FILE).";
+const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the service first";
+const TO_READ = `${ONE_PROCESS}.`;
+const TO_APPLY = `${ONE_PROCESS}, or let it apply the file itself (SCHEMA_FILE).`;
 
 const COMMANDS = ["pull", "diff", "apply", "infer"] as const;
 
@@ -67,10 +68,9 @@ async function run(words: readonly string[]): Promise<number> {
   const config = readConfig({ ...commandSettings(process.env), ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
-  if (command === "pull")
-    return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file, isTablesOnly));
-  if (command === "diff") return withReadDatabase(config, ONE_PROCESS, (deps) => diff(deps, file));
-  return withDatabase(config, ONE_PROCESS, async (deps) => {
+  if (command === "pull") return withReadDatabase(config, TO_READ, (deps) => pull(deps, file, isTablesOnly));
+  if (command === "diff") return withReadDatabase(config, TO_READ, (deps) => diff(deps, file));
+  return withDatabase(config, TO_APPLY, async (deps) => {
     const differences = flat(await applyWholeFile(deps.records, await read(file), isConfirmed));
     if (show(differences) !== "stopped") return 0;
     process.stderr.write(`${nothingApplied(differences)}\n`);
@@ -120,15 +120,13 @@ function parseWords(args: string[]) {
   }
 }
 
-/** Only reads the database: no table is made there, and only the engine of this command itself is opened. */
+/** Only reads the database: no table is made there, and nothing of the service is started. */
 async function infer(config: Config, file: string): Promise<number> {
   requireDatabase(config.mongodbUrl, "--database or MONGODB_URL says where it is");
   const isThere = new ConfigError([`Nothing is inferred: ${file} exists, and is left as it is.`]);
   // Before anything is read: that of a large database takes long.
   if (existsSync(file)) throw isThere;
-  const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
-    throw asConfigError(error, ONE_PROCESS);
-  });
+  const store = await openedToRead(config.mongodbUrl, TO_READ, (address) => connectStore(address));
   try {
     const reader = makeDatabaseReader(store.db, config.systemTablePrefix);
     const { tables, notes } = await inferDatabase(reader, config.systemTablePrefix);

@@ -455,6 +455,9 @@ describe("npm run schema", () => {
     const names = JSON.parse(await readFile(file, "utf8")).tables.map(({ name }: { name: string }) => name);
     expect(names.toSorted()).toEqual(["authors", "books", "shelves"]);
     expect((await admin.post("/shelves", { row: 1 })).status).toBe(201);
+    const inferred = await command("infer", join(directory, "inferred.json"));
+    expect([inferred.code, inferred.errors]).toEqual([0, ""]);
+    expect(inferred.output).toMatch(/^authors\S*: has a table already, left out$/m);
     const other = await commandWith({ ENCRYPTION_KEY: randomBytes(32).toString("hex") }, "pull", file);
     expect([other.code, other.errors]).toEqual([
       1,
