@@ -38,9 +38,10 @@ import { internalRoutes } from "./identity/internal-routes.js";
 import { oauthAccountRoutes } from "./identity/routes.js";
 import { meRoutes } from "./me/routes.js";
 import { metadataRoutes } from "./metadata/routes.js";
-import { asRefusal } from "./mongo/driver-errors.js";
+import { asRefusal, isUnconfirmed } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { recordRoutes } from "./records/routes.js";
+import { uncertain } from "./records/whole/uncertain.js";
 import { refuseOnceKey } from "./records/write/once.js";
 import { adviceRoute } from "./schema/advice-route.js";
 import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
@@ -137,5 +138,9 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
   };
 }
 
-/** For every store: a database that is away is a 503, a query that ran too long a 504. */
-const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) => next(asRefusal(error));
+/**
+ * For every store: a database that is away is a 503, a query that ran too long a 504. A write that is made and not confirmed,
+ * and that nobody has taken back or looked after by now, may stay.
+ */
+const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) =>
+  next(isUnconfirmed(error) ? uncertain(error) : asRefusal(error));

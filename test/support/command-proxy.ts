@@ -2,9 +2,13 @@
 // one it is about, or its answer.
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { BSON } from "mongodb";
 
-/** What becomes of a command: it is passed on, it never arrives, or it is done and nobody hears of it. */
-export type Fate = "pass" | "lost" | "answer lost";
+/**
+ * What becomes of a command: it is passed on, it never arrives, it is done and nobody hears of it, or it is done and the other
+ * members of a set have not confirmed it in time, as the answer says.
+ */
+export type Fate = "pass" | "lost" | "answer lost" | "unconfirmed";
 
 export interface CommandProxy {
   /** The database's address, through the proxy. */
@@ -119,13 +123,19 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
     };
     for (const socket of [client, upstream]) socket.on("error", cut).on("close", cut);
     let isAnswerLost = false;
-    upstream.on("data", (piece: Buffer) => (isAnswerLost ? cut() : client.write(piece)));
+    let isConfirmed = true;
+    upstream.on("data", (piece: Buffer) => {
+      if (isAnswerLost) return cut();
+      client.write(isConfirmed ? piece : unconfirmed(piece));
+      isConfirmed = true;
+    });
     let before = Promise.resolve();
     eachMessage(client, (message) => {
       before = before.then(async () => {
         const fate = await fateOf(message.toString("latin1"));
         if (fate === "lost") return cut();
         isAnswerLost ||= fate === "answer lost";
+        isConfirmed = fate !== "unconfirmed";
         upstream.write(message);
       });
     });
@@ -152,6 +162,20 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
       await closed;
     },
   };
+}
+
+const HEAD_BYTES = 21;
+
+/** The answer to a write, which comes in one piece, and by which the other members have not confirmed it. */
+function unconfirmed(answer: Buffer): Buffer {
+  const body = BSON.deserialize(answer.subarray(HEAD_BYTES), { promoteValues: false });
+  const writeConcernError = { code: 64, errmsg: "waiting for replication timed out" };
+  const told = Buffer.concat([
+    answer.subarray(0, HEAD_BYTES),
+    BSON.serialize({ ...body, writeConcernError }),
+  ]);
+  told.writeInt32LE(told.length, 0);
+  return told;
 }
 
 function addressOf(host: string): NetConnectOpts {

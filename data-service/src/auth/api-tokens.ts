@@ -38,7 +38,7 @@ const NEVER = "never";
 /**
  * The body may have arrived long after the session was checked, so it is checked again.
  * @returns the token as the API shows it, with its text: the only time anybody sees that
- * @throws AppError 401 when the session has ended meanwhile, 409 when the user has too many
+ * @throws AppError 401 when the session has ended meanwhile, 409 when the user has too many, 503 `uncertain`
  */
 export async function makeApiToken(
   deps: ApiTokensDeps,
@@ -52,19 +52,21 @@ export async function makeApiToken(
   if ((await deps.apiTokens.countOf(userId)) >= MOST_OF_ONE_USER)
     throw new AppError("CONFLICT", `You have ${MOST_OF_ONE_USER} API tokens; remove one of them first.`);
   const text = makeApiTokenText();
+  const hash = hashOfApiToken(text) ?? "";
+  const facts = { name: wish.name, readOnly: String(wish.readOnly) };
+  const event: AuditEvent = { event: "token.made", userId, details: facts };
   const token = await whileSignedIn(
     deps,
     maker,
-    (session) =>
-      deps.apiTokens.insert(
-        { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null },
-        hashOfApiToken(text) ?? "",
-      ),
+    (session) => {
+      const made = { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null };
+      const insert = () => deps.apiTokens.insert(made, hash);
+      return tellingUncertain({ audit: deps.audit, client }, () => [event], insert);
+    },
     ({ id }) => deps.apiTokens.removeOf(userId, id),
   );
   if (token === undefined) throw endedMeanwhile();
-  const details = { tokenId: token.id, name: token.name, readOnly: String(token.readOnly) };
-  await deps.audit.record({ event: "token.made", userId, details }, client);
+  await deps.audit.record({ ...event, details: { tokenId: token.id, ...facts } }, client);
   return { ...shown(token), token: text };
 }
 

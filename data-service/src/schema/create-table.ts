@@ -1,5 +1,5 @@
 // POST /svc_table: check the definition, reserve its name, make collection and indexes, publish.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { isObject, type Json, noObject } from "@portico/shared/json";
 import type { Logger } from "@portico/shared/logger";
@@ -17,6 +17,7 @@ import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { AskingCaller } from "../records/acting-for.js";
+import { mayStillBeDone, uncertain } from "../records/whole/uncertain.js";
 import { until } from "../until.js";
 import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -220,14 +221,39 @@ async function numbersOf(deps: SchemaDeps, definition: TableDefinition): Promise
   return numberIndexes(catalog, tableById(catalog, id));
 }
 
+/** Throws when the definition does not fit into a catalog that others have changed meanwhile, or its maker may no longer make it. */
+type Check = (catalog: Catalog) => Promise<void>;
+
 /**
- * @param check throws when the definition does not fit into a catalog that others have changed meanwhile, or whoever asked for
- * the table may no longer make it
+ * Once it may be published, an error is no refusal: the answer may have been lost, or what comes after it may have failed.
+ * @throws AppError 503 `uncertain` where nobody knows whether the table is there, else why it is not
  */
 async function provisionAndPublish(
   deps: SchemaDeps,
   definition: TableDefinition,
-  check: (catalog: Catalog) => Promise<void>,
+  check: Check,
+): Promise<void> {
+  let isSent = false;
+  const publish = async (seen: number): Promise<boolean> => {
+    isSent = true;
+    isSent = await deps.catalogStore.publish(definition, seen);
+    return isSent;
+  };
+  try {
+    await provisionAnd(publish, deps, definition, check);
+  } catch (error) {
+    if (!isSent || !mayStillBeDone(error)) throw error;
+    const isThere = async () => tableById(await deps.catalogs.refresh(), definition.id) !== undefined;
+    if (!(await isThere().catch(() => false))) throw uncertain(error);
+  }
+}
+
+/** @param publish is told the version that was checked, and returns false when there is another by then */
+async function provisionAnd(
+  publish: (seen: number) => Promise<boolean>,
+  deps: SchemaDeps,
+  definition: TableDefinition,
+  check: Check,
 ): Promise<void> {
   const isOurs = async (): Promise<boolean> => {
     // Another table may have come to the same documents meanwhile, or be coming back to them by a change.
@@ -245,18 +271,18 @@ async function provisionAndPublish(
     await check(catalog);
     await deps.provisionNew(builtTable(deps, definition), isOurs);
     await provisionNumbers(deps, definition);
-    const publish = async (): Promise<boolean> => {
+    const publishChecked = async (): Promise<boolean> => {
       await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took this making for an interrupted one and has published the table.
       if (catalog.tables.get(definition.name)?.id === definition.id) return true;
       await check(catalog);
-      return deps.catalogStore.publish(definition, catalog.version);
+      return publish(catalog.version);
     };
     const gaveUp = () => {
       throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
     };
-    await untilStill(publish, { attempts: ATTEMPTS, gaveUp });
+    await untilStill(publishChecked, { attempts: ATTEMPTS, gaveUp });
     // An instance that took this making for an interrupted one may have given it up.
     if (tableById(await deps.catalogs.refresh(), definition.id) === undefined)
       throw new AppError("CONFLICT", `The new table "${definition.name}" was given up or deleted by others.`);
@@ -299,7 +325,7 @@ export async function finishInterrupted(
         requireStillFits(deps, definition, catalog),
       );
     } catch (error) {
-      if (error instanceof AppError) continue;
+      if (isClientError(error)) continue;
       deps.logger.error({ err: error, table: definition.name }, "finishing the making of a table failed");
     }
   }

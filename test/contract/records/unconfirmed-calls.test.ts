@@ -1,0 +1,125 @@
+// Contract 5: calls that write but no records. One that was done, and that nobody knows to be done, says so.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import { type Fate, isCommand, nth } from "../../support/command-proxy.js";
+import { make } from "./make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+
+let held: BehindProxy;
+let admin: Api;
+let anyone: Api;
+
+beforeAll(async () => {
+  held = await startBehindProxy();
+  admin = await asAdmin(held.stack);
+  anyone = apiOf(`${held.stack.appUrl}/api`);
+  await make(admin, "svc_user", ANN);
+});
+
+afterEach(() => held.proxy.decide(() => "pass"));
+afterAll(() => held?.stop());
+
+/** Signs Ann in. */
+async function signIn(): Promise<{ readonly refreshToken: string; readonly api: Api }> {
+  const { accessToken, refreshToken } = (await anyone.post("/auth/login", ANN)).body;
+  const Authorization = `Bearer ${accessToken}`;
+  return { refreshToken, api: apiOf(`${held.stack.appUrl}/api`, { Authorization }) };
+}
+
+/** Sends a request of which one command, the first of its kind, ends in a way. */
+async function ending(
+  fate: Fate,
+  isMeant: (command: string) => boolean,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const isFirst = nth(1, isMeant);
+  held.proxy.decide((command) => (isFirst(command) ? fate : "pass"));
+  const answer = await ask();
+  held.proxy.decide(() => "pass");
+  return answer;
+}
+
+const UNCERTAIN = { status: 503, body: { error: { details: { uncertain: true } } } };
+
+describe.each<[string, Fate]>([
+  ["is done, and its answer lost", "answer lost"],
+  ["is done, and not confirmed by the other members of its set", "unconfirmed"],
+])("what %s, is uncertain:", (_how, fate) => {
+  it("an API token that is made", async () => {
+    const { api } = await signIn();
+    const wish = { name: fate, expiresAt: "never" };
+    const insert = isCommand("insert", "_api_tokens");
+    const answer = await ending(fate, insert, () => api.post("/auth/api-tokens", wish));
+    expect(answer).toMatchObject(UNCERTAIN);
+    const { data } = (await api.get("/auth/api-tokens")).body;
+    expect(data).toContainEqual(expect.objectContaining({ name: fate }));
+    const filter = { correlationId: answer.headers.get("x-correlation-id") };
+    expect((await admin.get("/svc_audit", { filter })).body.data).toMatchObject([
+      { event: "token.made", details: { name: fate, readOnly: "false", uncertain: "true" } },
+    ]);
+  });
+
+  it("an API token that is revoked", async () => {
+    const { api } = await signIn();
+    const [{ id }] = (await api.post("/auth/api-tokens", { name: "x", expiresAt: "never" })).body.data;
+    const remove = isCommand("delete", "_api_tokens");
+    expect(await ending(fate, remove, () => api.delete(`/auth/api-tokens/${id}`))).toMatchObject(UNCERTAIN);
+    expect((await api.get(`/auth/api-tokens/${id}`)).status).toBe(404);
+  });
+
+  it("a log-out", async () => {
+    const { refreshToken } = await signIn();
+    const isEnd = (command: string) =>
+      isCommand("delete", "_sessions")(command) || isCommand("findAndModify", "_sessions")(command);
+    const logOut = () => anyone.post("/auth/logout", { refreshToken });
+    expect(await ending(fate, isEnd, logOut)).toMatchObject(UNCERTAIN);
+    expect((await anyone.post("/auth/refresh-token", { refreshToken })).status).toBe(401);
+  });
+
+  it("a session that is ended", async () => {
+    const { api } = await signIn();
+    const [{ id }] = (await api.get("/me/sessions")).body.data;
+    const isEnd = isCommand("delete", "_sessions");
+    expect(await ending(fate, isEnd, () => api.delete(`/me/sessions/${id}`))).toMatchObject(UNCERTAIN);
+    expect((await api.get("/me")).status).toBe(401);
+  });
+});
+
+describe("a table whose publishing", () => {
+  const publishes = (command: string) =>
+    isCommand("update", "_versions")(command) || isCommand("insert", "_versions")(command);
+
+  it.each<[string, Fate]>([
+    ["is not answered", "answer lost"],
+    ["is not confirmed", "unconfirmed"],
+  ])("%s is answered as what it is: there", async (name, fate) => {
+    const table = { name: `made_${fate.replace(" ", "_")}`, columns: [{ name: "a", type: "int" }] };
+    const answer = await ending(fate, publishes, () => admin.post("/svc_table", table));
+    expect([name, answer.status]).toEqual([name, 201]);
+    expect((await admin.get(`/${table.name}`)).status).toBe(200);
+  });
+
+  it("is not answered by a database that stays away is uncertain", async () => {
+    let isAway = false;
+    held.proxy.decide((command) => {
+      if (isAway) return "lost";
+      isAway = publishes(command);
+      return isAway ? "answer lost" : "pass";
+    });
+    const table = { name: "unknown", columns: [{ name: "a", type: "int" }] };
+    expect(await admin.post("/svc_table", table)).toMatchObject(UNCERTAIN);
+    held.proxy.decide(() => "pass");
+    expect((await admin.get("/unknown")).status).toBe(200);
+  });
+
+  it("was not begun, as making its indexes was not answered, is refused", async () => {
+    const table = { name: "unmade", columns: [{ name: "a", type: "int", unique: true }] };
+    const isIndex = isCommand("createIndexes", "unmade");
+    const answer = await ending("answer lost", isIndex, () => admin.post("/svc_table", table));
+    expect(answer).toMatchObject({ status: 503 });
+    expect(answer.body.error.details).toBeUndefined();
+    expect((await admin.get("/unmade")).status).toBe(404);
+  });
+});
