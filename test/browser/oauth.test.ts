@@ -1,8 +1,6 @@
 // Contract 3.4 in a real browser: the development provider, the app's own origin, and the bridge below three prefixes.
-import { once } from "node:events";
 import { request as ask, createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { freePort } from "../support/free-port.js";
@@ -17,9 +15,6 @@ let stack: Stack;
 let browser: Browser;
 let chat: Server;
 let chatUrl: string;
-/** The same app by this machine's address. */
-let chatV6: Server | undefined;
-let chatV6Url: string;
 let count = 0;
 /** The app does not pass the bridge on: the browser stops there, with the code in its address. */
 let isHeld = false;
@@ -27,19 +22,15 @@ let isHeld = false;
 beforeAll(async () => {
   const port = await freePort();
   chatUrl = `http://chat.localhost:${port}`;
-  chatV6Url = `http://[::1]:${port}`;
-  const env = { ALLOWED_ORIGINS: `${chatUrl},${chatV6Url}` };
-  [stack, browser] = await Promise.all([startStack({ env }), startBrowser()]);
+  [stack, browser] = await Promise.all([startStack({ env: { ALLOWED_ORIGINS: chatUrl } }), startBrowser()]);
   chat = startChat();
   await new Promise<void>((resolve) => chat.listen(port, "127.0.0.1", resolve));
   expect((chat.address() as AddressInfo).port).toBe(port);
 });
 afterAll(async () => {
   await browser?.close();
-  for (const app of [chat, chatV6]) {
-    app?.closeAllConnections();
-    app?.close();
-  }
+  chat?.closeAllConnections();
+  chat?.close();
   await stack?.stop();
 });
 
@@ -130,22 +121,6 @@ describe.each(["google", "facebook", "github"])("signing in with %s", (provider)
     expect(await cookieNames(context, stack.appUrl)).toEqual([]);
     await context.close();
   });
-});
-
-const hasIPv6 = Object.values(networkInterfaces()).some((each) =>
-  each?.some(({ address }) => address === "::1"),
-);
-
-(hasIPv6 ? test : test.skip)("signing in to an app at an IPv6 address", async () => {
-  chatV6 = startChat();
-  await once(chatV6.listen(Number(new URL(chatV6Url).port), "::1"), "listening");
-  const { context, page } = await open();
-  const email = newEmail();
-  await page.goto(startAt(chatV6Url, "google", `${chatV6Url}/after`, "/portal"));
-  await choose(page, email);
-  await page.waitForURL(`${chatV6Url}/after`);
-  expect(await me(page, "/portal")).toBe(email);
-  await context.close();
 });
 
 describe("the start page", () => {
