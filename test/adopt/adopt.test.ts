@@ -983,7 +983,9 @@ describe("infer", () => {
     const files = ["first.json", "second.json"].map((name) => join(directory, name));
     const [first = "", second = ""] = files;
     await schema(["infer", first, "--database", url]);
-    await (await serve(url, first)).stop();
+    const before = await serve(url, first);
+    expect((await (await signIn(before.url, ADMIN)).get("/people")).status).toBe(200);
+    await before.stop();
     const orders = people.map((buyerId, at) => ({ buyerId, total: at }));
     await other.db().collection("orders").insertMany(orders);
     const { output } = await schema(["infer", second, "--database", url]);
