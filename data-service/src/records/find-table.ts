@@ -52,6 +52,22 @@ export function requireSameTable(now: Table, began: Table): void {
 }
 
 /**
+ * For a request of many steps that finds the members anew by their names at each.
+ * @param began the table as an earlier step found it
+ * @throws AppError 409 when its name, or one of theirs, stands for another by now
+ */
+export function requireSameNames(now: Table, began: Table): void {
+  requireSameTable(now, began);
+  const idNow = (name: string): string | undefined => (now.columns.get(name) ?? now.relations.get(name))?.id;
+  const isOther = ([name, { id }]: [string, { readonly id: string }]): boolean =>
+    idNow(name) !== undefined && idNow(name) !== id;
+  if (![...began.columns, ...began.relations].some(isOther)) return;
+  // Not which: the caller may not know of it.
+  const message = `In "${now.name}" a name has passed from one column to another since this request began.`;
+  throw new AppError("CONFLICT", message);
+}
+
+/**
  * The id that a path names, by the table's id type. Text that can't be an id belongs to no record.
  * @throws AppError 404
  */

@@ -11,6 +11,7 @@ import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.j
 import type { Rights } from "../permission/rights.js";
 import { prepareTables } from "../prepare.js";
 import type { Principal, SignedIn } from "../principal.js";
+import { changeTable } from "../schema/change-table.js";
 import { createTable } from "../schema/create-table.js";
 import { type Imported, importRecords } from "./import-records.js";
 
@@ -107,5 +108,40 @@ describe("an import whose caller gets another role", () => {
     expect(await importRecords({ ...deps.records, rights }, request)).toMatchObject({ imported });
     expect(await database.db.collection("items").countDocuments()).toBe(before + imported);
     expect(caller.principal).toMatchObject({ roleId: "64b000000000000000000002" });
+  });
+});
+
+describe("an import amid whose batches a name passes to another column", () => {
+  const columns = ["key", "left", "right"].map((name) => ({ name, type: "string" }));
+
+  it.each<["csv" | "ndjson", number, (at: number) => string]>([
+    ["csv", 1, (at) => `${at},l,r\n`],
+    ["ndjson", 0, (at) => `{"key":"${at}","left":"l","right":"r"}\n`],
+  ])("ends before it would go on into that one: %s", async (format, heads, line) => {
+    const table = `swapped_${format}`;
+    const id = await createTable(deps.records, { name: table, columns });
+    const made = (await deps.records.catalogs.refresh()).tables.get(table)?.columns;
+    const swapped = [
+      ["key", "key"],
+      ["left", "right"],
+      ["right", "left"],
+    ].map(([from = "", name = ""]) => ({ id: made?.get(from)?.id ?? "", name, type: "string" }));
+    const lines = (from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => line(from + at)).join("");
+    async function* source(): AsyncGenerator<Uint8Array> {
+      // The reader may hold the last line back until there is more.
+      yield Buffer.from((heads === 1 ? "key,left,right\n" : "") + lines(0, BATCH + 1));
+      await (await changeTable(deps.records, id, { columns: swapped }, undefined)).done;
+      yield Buffer.from(lines(BATCH + 1, BATCH));
+    }
+    const caller = new LastingCaller(ROOT, async () => ROOT);
+    const request = { table, format, maxRowBytes: 1_000, from: 1, source: source(), caller, dryRun: false };
+    await expect(importRecords(deps.records, request)).rejects.toMatchObject({
+      code: "CONFLICT",
+      details: { imported: BATCH, next: heads + BATCH + 1 },
+    });
+    const rows = await database.db.collection(table).find().toArray();
+    expect(new Set(rows.map((row) => `${row.left} ${row.right}`))).toEqual(new Set(["l r"]));
+    expect(rows).toHaveLength(BATCH);
   });
 });

@@ -9,7 +9,7 @@ import type { LastingCaller } from "../lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { CallerChanged } from "../records/acting-for.js";
 import { decideAs } from "../records/decide-as.js";
-import { findTable, requireSameTable } from "../records/find-table.js";
+import { findTable, requireSameNames } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
 import { bindHeader } from "./bind-header.js";
@@ -65,7 +65,7 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
   const { into } = await importTarget(deps, request);
   const targetNow = async (): Promise<Target> => {
     const target = await importTarget(deps, request);
-    requireSameTable(target.into, into);
+    requireSameNames(target.into, into);
     return target;
   };
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };

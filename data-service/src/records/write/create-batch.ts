@@ -6,7 +6,7 @@ import { PLAIN } from "../body/bind-body.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
 import { broughtId, type JudgedPlan } from "../body/write-plan.js";
-import { requireSameTable } from "../find-table.js";
+import { requireSameNames } from "../find-table.js";
 import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableCall } from "../request.js";
@@ -21,7 +21,7 @@ function importOf({ table }: TableCall, bodies: readonly Json[]): GivenCreates {
 
 /**
  * Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer.
- * @throws AppError 409 where another table has got the name of `into`
+ * @throws AppError 409 where another table has got the name of `into`, or another column one of its names
  */
 export async function createBatch(
   given: RecordDeps,
@@ -30,7 +30,7 @@ export async function createBatch(
 ): Promise<void> {
   await writing(given, call, async (deps, rights) => {
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
-    requireSameTable(bound.table, call.into);
+    requireSameNames(bound.table, call.into);
     const pathOf = pathIn(bodies);
     const plans = await judgeCreates(deps, bound, { pathOf });
     // After a crash nobody could tell those that were written from other records with their ids. Nor need they be: the
