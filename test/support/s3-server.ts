@@ -7,8 +7,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 export const S3_KEYS = { accessKeyId: "TESTKEY", secretAccessKey: "a secret of the tests" } as const;
 const BUCKET = "files";
 
-/** It refuses everything with 503, closes every connection without an answer, or in the middle of each object. */
-export type Breakdown = "refuses" | "hangs up" | "hangs up in the middle";
+/**
+ * It refuses everything with 503, closes every connection without an answer, or in the middle of each object, or forbids what is
+ * not there, as buckets do to those who may not list them.
+ */
+export type Breakdown = "refuses" | "hangs up" | "hangs up in the middle" | "hides what is missing";
 
 export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
@@ -65,6 +68,8 @@ export async function startS3(): Promise<S3Server> {
         });
         await waited("GET");
         if (breakdown === "hangs up in the middle") return void breakOff(objects.get(key), response);
+        if (breakdown === "hides what is missing" && !objects.has(key))
+          return void response.writeHead(403).end(xml("Error", tag("Code", "AccessDenied")));
         return sendObject(objects.get(key), request, response);
       }
       case "DELETE":

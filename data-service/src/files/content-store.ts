@@ -23,6 +23,8 @@ export interface ContentStore {
    * @param range within the content; an empty content has none
    */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>;
+  /** May a read have failed like this because there are no such bytes? Not every store tells everybody. */
+  mayLack?(error: unknown): boolean;
   /** These bytes, if all of them are in memory and need not be read; otherwise undefined. */
   held?(key: string, range: ByteRange): Uint8Array | undefined;
   /** Removes whatever there is of it, finished or not; it is no error if there is nothing. */

@@ -142,6 +142,24 @@ describe("a bucket that has no such object", () => {
     await expect(content.remove("key")).rejects.toMatchObject(down);
   });
 
+  it.each([
+    ["AccessDenied", true],
+    ["SignatureDoesNotMatch", false],
+  ])("may be one that tells nobody who can't list its objects: 403 %s: %p", async (code, mayLack) => {
+    answer = (response) => response.writeHead(403).end(`<Error><Code>${code}</Code></Error>`);
+    const failure = await read().catch((error: unknown) => error);
+    expect(failure).toMatchObject(down);
+    expect(content.mayLack?.(failure)).toBe(mayLack);
+  });
+
+  it("is not one that fails, or says nothing", async () => {
+    for (const goSilent of [false, true]) {
+      answer = (response) => (goSilent ? undefined : response.writeHead(503).end("AccessDenied"));
+      const failure = await read().catch((error: unknown) => error);
+      expect([failure, content.mayLack?.(failure)]).toMatchObject([down, false]);
+    }
+  });
+
   it("does not take a file whose upload it has ended by itself", async () => {
     answer = (response) => {
       const { method, url } = response.req;

@@ -41,6 +41,7 @@ export function makeS3Content(
       if (response.body === null) throw new Error(`${key} came without a body`);
       yield* response.body;
     },
+    mayLack: (error) => error instanceof Unreachable && isForbidden(error.cause),
     async remove(key) {
       await refusing(() => s3.deleteObject(key)).catch(unlessMissing);
       // Some keys may not list uploads, and some servers can't: then a rule of the bucket must end them (docs/files.md).
@@ -177,6 +178,12 @@ function isBuckets(error: unknown): boolean {
 function isMissing(error: unknown): boolean {
   if (!(error instanceof S3ServiceError) || error.status !== 404) return false;
   return /NoSuchKey/.test(`${error.serviceCode} ${error.body}`);
+}
+
+/** Whoever may not list the objects of a bucket hears this of one that is not there as well. */
+function isForbidden(error: unknown): boolean {
+  if (!(error instanceof S3ServiceError) || error.status !== 403) return false;
+  return /AccessDenied/.test(`${error.serviceCode} ${error.body}`);
 }
 
 /** Some servers call it an error when there is nothing to remove. */

@@ -1,6 +1,6 @@
 // Contents of two stores: the second is asked only for what the first does not have, and lets go as well.
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type CommandStartedEvent, ObjectId } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { makeGridFsContent } from "../mongo/gridfs-content.js";
@@ -59,6 +59,33 @@ it("what only the second has is read from there, whole and in part", async () =>
 it("what neither has is missing", async () => {
   const key = new ObjectId().toHexString();
   await expect(read(both, key, [0, 1])).rejects.toMatchObject({ code: "NOT_FOUND", key });
+});
+
+describe("what the first does not tell us about", () => {
+  const secret = new Error("forbidden");
+  const failing = (error: Error): ContentStore => ({
+    ...first,
+    // biome-ignore lint/correctness/useYield: it fails before it gives anything
+    async *read() {
+      throw error;
+    },
+    mayLack: (failure) => failure === secret,
+  });
+
+  it("is read from the second, or as the first says if that has none", async () => {
+    const key = await written(former, "former");
+    const guarded = withFormer(failing(secret), former);
+    expect(await read(guarded, key, [0, 5])).toBe("former");
+    await expect(read(guarded, new ObjectId().toHexString(), [0, 5])).rejects.toBe(secret);
+  });
+
+  it("is not asked for where the first fails otherwise", async () => {
+    const key = await written(former, "former");
+    const down = new Error("down");
+    asked = 0;
+    await expect(read(withFormer(failing(down), former), key, [0, 5])).rejects.toBe(down);
+    expect(asked).toBe(0);
+  });
 });
 
 it("what goes is gone from both", async () => {

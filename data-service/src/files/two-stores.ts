@@ -22,10 +22,19 @@ async function* reading(
   key: string,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array> {
+  let refusal: unknown;
   try {
     return yield* store.read(key, range);
   } catch (error) {
-    if (!(error instanceof ContentMissing)) throw error;
+    if (!(error instanceof ContentMissing)) {
+      if (store.mayLack?.(error) !== true) throw error;
+      refusal = error;
+    }
   }
-  yield* former.read(key, range);
+  try {
+    yield* former.read(key, range);
+  } catch (error) {
+    // What the first has said holds: it may have these bytes after all.
+    throw refusal !== undefined && error instanceof ContentMissing ? refusal : error;
+  }
 }

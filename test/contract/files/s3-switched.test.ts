@@ -67,6 +67,12 @@ describe("once a bucket is configured, a file that was stored in the database be
     expect(s3.objects.size).toBe(0);
   });
 
+  it("is read with a key as well that is not told what is missing", async () => {
+    s3.breakDown("hides what is missing");
+    const [status] = await got(`/assets/${shown}`).finally(() => s3.breakDown(undefined));
+    expect(status).toBe(200);
+  });
+
   it("is made into pictures, of which those from now on go to the bucket", async () => {
     expect((await got(`/assets/${drawn}?width=10`))[0]).toBe(200);
     expect(s3.objects.size).toBe(0);
