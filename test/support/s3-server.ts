@@ -25,6 +25,8 @@ export interface S3Server {
   breakDown(how: Breakdown | undefined): void;
   /** What it says with 200 instead of completing an upload in parts; undefined: it completes. */
   failCompletion(body: string | undefined): void;
+  /** The object that came last. */
+  loseLast(): void;
   /** Runs before the next object is sent, or the next one that comes in one piece is answered. */
   before(method: "GET" | "PUT", act: () => Promise<unknown>): void;
   /** How many objects somebody has asked for and not got in full. */
@@ -136,6 +138,9 @@ export async function startS3(): Promise<S3Server> {
     },
     failCompletion(body) {
       failure = body;
+    },
+    loseLast() {
+      objects.delete([...objects.keys()].at(-1) ?? "");
     },
     sending: () => sending,
     async stop() {

@@ -1,4 +1,5 @@
 // POST /svc_file and PATCH /svc_file/{id} with a file: who may → bytes → what they are → record → former bytes.
+import { unavailable } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
 import { CONTENT_AT, CONTENT_KEY } from "../catalog/own-fields.js";
@@ -12,6 +13,7 @@ import { type Created, create } from "../records/write/create.js";
 import { update } from "../records/write/update.js";
 import { requireRecord } from "../records/write/write-guard.js";
 import { contentBytes } from "./content-bytes.js";
+import { ContentMissing } from "./content-store.js";
 import type { FileDeps } from "./deps.js";
 import { isTransformable, MAX_SOURCE_BYTES, measure } from "./image-work.js";
 import { type Received, receive } from "./receive.js";
@@ -119,7 +121,12 @@ async function contentStamp(deps: FileDeps, file: Received): Promise<StampValues
 
 async function sizeOf({ contents }: FileDeps, { key, mimetype, filesize }: Received) {
   if (!isTransformable(mimetype) || filesize > MAX_SOURCE_BYTES) return "unknown";
-  return measure(() => contentBytes(contents.store, key, filesize), mimetype);
+  return measure(() => contentBytes(contents.store, key, filesize), mimetype).catch((error: unknown) => {
+    // Nobody asked for what is missing: that must not look like an address at which nothing is.
+    throw error instanceof ContentMissing
+      ? unavailable("The file was lost; send it again.", 1, error)
+      : error;
+  });
 }
 
 function uploaderOf(principal: Principal): ObjectId | null {

@@ -186,6 +186,22 @@ describe("files in a bucket", () => {
     expect((await fetch(`${stack.appUrl}/assets/${id}?width=10`)).status).toBe(200);
   });
 
+  test("a picture whose bytes are lost before it is measured is not recorded, and nothing looks not found: 503", async () => {
+    const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true" });
+    const before = { ...(await keptIn(database)), objects: s3.objects.size };
+    const form = async () => fileForm(await picture(60, 30), "p.png");
+    for (const [method, path] of [
+      ["POST", "/svc_file"],
+      ["PATCH", `/svc_file/${id}`],
+    ] as const) {
+      s3.before("GET", async () => s3.loseLast());
+      const { status, headers } = await admin.send(method, path, { body: await form() });
+      expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+    }
+    expect({ ...(await keptIn(database)), objects: s3.objects.size }).toEqual(before);
+    expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+  });
+
   describe("a download whose bytes can't be read", () => {
     test.each(["refuses", "hangs up"] as const)(
       "is 503 like anything else, with none of the file's headers, while the bucket %s",
