@@ -1,8 +1,14 @@
 // The pipelines of lists: their stages, their order, and where row rules stand.
 import { describe, expect, it } from "@jest/globals";
 import { ReadView } from "../../permission/read-view.js";
-import { ALWAYS, type AuthorizedPredicate, type AuthorizedQuery, type SortKey } from "../ast.js";
-import { authorizeRead, withFilter } from "../authorize-read.js";
+import {
+  ALWAYS,
+  type AuthorizedPredicate,
+  type AuthorizedQuery,
+  type CountNode,
+  type SortKey,
+} from "../ast.js";
+import { authorizeRead, withFilter, withParts, withRoot } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
 import { catalog, column, rootView, step, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
@@ -438,6 +444,16 @@ describe("members that only some rows show", () => {
       { $lookup: { from: "reviews", localField: "__r_reviews", foreignField: "bookId" } },
       { $project: { _id: 1, __m0: 1, __r_author: 1, __r_tags: 1, __r_reviews: 1 } },
     ]);
+  });
+
+  it("have no stored number read in all others: it is absent where nothing is related", () => {
+    const query = queryOf({ fields: "_count(reviews)", limit: 1 }, { view });
+    const counter = { ...column("books.pages"), field: "_n_reviews" };
+    const counts = query.root.counts.map(
+      ({ step }): CountNode => ({ kind: "stored", step, column: counter }),
+    );
+    const stages = lowerList(withRoot(query, withParts(query.root, { counts })));
+    expect(stages.at(-1)).toMatchObject({ $project: { _n_reviews: ifShown("$_n_reviews") } });
   });
 
   it("cost nothing where they are not asked for", () => {

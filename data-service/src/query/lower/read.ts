@@ -252,7 +252,8 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
   const counts = node.counts.map((count): [string, Value] => {
     const { name, link } = count.step.relation;
     const { on, field } = link;
-    if (count.kind === "stored" || isCountJoined(count, together)) return [countField(count), 1];
+    if (count.kind === "stored") return [countField(count), ifShown(node, name, countField(count))];
+    if (isCountJoined(count, together)) return [countField(count), 1];
     return on === "self" ? [field, ifShown(node, name, field, firstLinks(field))] : ["_id", 1];
   });
   const others = [...maskFields(node), ...alongside].map((field): [string, Value] => [field, 1]);
