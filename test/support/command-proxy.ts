@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts, type Sock
 import { BSON } from "mongodb";
 
 /**
- * What becomes of a command: it is passed on, it never arrives, it is done and nobody hears of it, or it is done and the other
- * members of a set have not confirmed it in time, as the answer says.
+ * What becomes of a command: it is passed on, it never arrives, it is done and nobody hears of it, it is done and the other
+ * members of a set have not confirmed it in time, as the answer says, or the answer is that the server has ended it by itself.
  */
-export type Fate = "pass" | "lost" | "answer lost" | "unconfirmed";
+export type Fate = "pass" | "lost" | "answer lost" | "unconfirmed" | "interrupted";
 
 export interface CommandProxy {
   /** The database's address, through the proxy. */
@@ -123,11 +123,11 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
     };
     for (const socket of [client, upstream]) socket.on("error", cut).on("close", cut);
     let isAnswerLost = false;
-    let isConfirmed = true;
+    let told: (answer: Buffer) => Buffer = asItIs;
     upstream.on("data", (piece: Buffer) => {
       if (isAnswerLost) return cut();
-      client.write(isConfirmed ? piece : unconfirmed(piece));
-      isConfirmed = true;
+      client.write(told(piece));
+      told = asItIs;
     });
     let before = Promise.resolve();
     eachMessage(client, (message) => {
@@ -135,7 +135,7 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
         const fate = await fateOf(message.toString("latin1"));
         if (fate === "lost") return cut();
         isAnswerLost ||= fate === "answer lost";
-        isConfirmed = fate !== "unconfirmed";
+        told = TOLD[fate] ?? asItIs;
         upstream.write(message);
       });
     });
@@ -166,14 +166,21 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
 
 const HEAD_BYTES = 21;
 
-/** The answer to a write, which comes in one piece, and by which the other members have not confirmed it. */
-function unconfirmed(answer: Buffer): Buffer {
+/** The other members have not confirmed a write. */
+const UNCONFIRMED = { writeConcernError: { code: 64, errmsg: "waiting for replication timed out" } };
+/** A code after which the driver does not ask again. */
+const INTERRUPTED = { ok: 0, code: 175, codeName: "QueryPlanKilled", errmsg: "collection dropped" };
+
+const asItIs = (answer: Buffer): Buffer => answer;
+const TOLD: Partial<Record<Fate, (answer: Buffer) => Buffer>> = {
+  unconfirmed: (answer) => saying(answer, UNCONFIRMED),
+  interrupted: (answer) => saying(answer, INTERRUPTED),
+};
+
+/** An answer, which comes in one piece, that says this as well. */
+function saying(answer: Buffer, more: object): Buffer {
   const body = BSON.deserialize(answer.subarray(HEAD_BYTES), { promoteValues: false });
-  const writeConcernError = { code: 64, errmsg: "waiting for replication timed out" };
-  const told = Buffer.concat([
-    answer.subarray(0, HEAD_BYTES),
-    BSON.serialize({ ...body, writeConcernError }),
-  ]);
+  const told = Buffer.concat([answer.subarray(0, HEAD_BYTES), BSON.serialize({ ...body, ...more })]);
   told.writeInt32LE(told.length, 0);
   return told;
 }

@@ -99,11 +99,14 @@ export async function deletesEnded(
   deps: SchemaDeps & { readonly logger: Logger },
   id: string,
 ): Promise<void> {
-  const table = tableById(await deps.catalogs.refresh(), id);
-  if (![...(table?.relations.values() ?? [])].some(({ link }) => link.on === "self")) return;
-  await deps.presence
-    .everyone(deps.catalogs.version, DELETES_MS)
-    .catch((err: unknown) => deps.logger.info({ err, id }, "a new table did not wait for all writes"));
+  const wait = async (): Promise<void> => {
+    const table = tableById(await deps.catalogs.refresh(), id);
+    if (![...(table?.relations.values() ?? [])].some(({ link }) => link.on === "self")) return;
+    await deps.presence.everyone(deps.catalogs.version, DELETES_MS);
+  };
+  await wait().catch((err: unknown) =>
+    deps.logger.info({ err, id }, "a new table did not wait for all writes"),
+  );
 }
 
 /** A new table's definition if documents of other programs have its name, otherwise undefined. @throws AppError 409, 422 */
@@ -242,9 +245,11 @@ async function provisionAndPublish(
   try {
     await provisionAnd(publish, deps, definition, check);
   } catch (error) {
-    if (!isSent || !mayStillBeDone(error)) throw error;
-    const isThere = async () => tableById(await deps.catalogs.refresh(), definition.id) !== undefined;
-    if (!(await isThere().catch(() => false))) throw uncertain(error);
+    if (!isSent || isClientError(error)) throw error;
+    const look = async () => tableById(await deps.catalogs.refresh(), definition.id) !== undefined;
+    const isThere = await look().catch(() => undefined);
+    if (isThere === true) return;
+    throw isThere === undefined || mayStillBeDone(error) ? uncertain(error) : error;
   }
 }
 

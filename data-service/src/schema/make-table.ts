@@ -1,9 +1,11 @@
 // POST /svc_table. If documents with the table's name already exist, it is made in the way a schema file adopts them: first
 // without members, then changed, so that the documents are checked, counted and completed like the records of any change.
 // Until then the bare table says who makes it, so that it can be removed if its maker has died.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
+import type { ErrorCode } from "@portico/shared/error-codes";
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
+import { uncertain } from "../records/whole/uncertain.js";
 import { changeToFile, confirming, createBare, existingOf } from "./apply-file.js";
 import { recordCosts, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -17,7 +19,8 @@ type Deps = ChangeDeps & SchemaDeps;
 
 /**
  * Makes a table and returns its id once it is usable.
- * @throws AppError 422 with every problem of the definition, 409 for a taken name, or if the documents stand against it
+ * @throws AppError 422 with every problem of the definition, 409 for a taken name, or if the documents stand against it; 503
+ * `uncertain` where it may be there
  */
 export async function makeTable(deps: Deps, body: Json): Promise<string> {
   const definition = await adoptedBy(deps, body);
@@ -45,11 +48,16 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     return id;
   } catch (error) {
     // That is the service's own, whoever has left meanwhile.
-    await takeBack({ ...deps, requireCaller: async () => {} }, id).catch(async (failure: unknown) => {
-      deps.logger.warn({ err: failure, table: name }, "a table without members was not taken back yet");
-      await deps.catalogStore.leave(id);
-    });
-    throw error;
+    const isGone = await takeBack({ ...deps, requireCaller: async () => {} }, id).catch(
+      async (err: unknown) => {
+        deps.logger.warn({ err, table: name }, "a table without members was not taken back yet");
+        await deps.catalogStore.leave(id).catch((failure: unknown) => {
+          throw uncertain(failure);
+        });
+        return false;
+      },
+    );
+    throw isGone || isClientError(error) ? error : uncertain(error);
   }
 }
 
@@ -75,20 +83,22 @@ const NEW = [0];
 
 /**
  * Documents that were not asked about may be against it. The bare table disappears without a trace, because it showed nothing;
- * it stays if somebody has changed it or was faster.
+ * it stays if somebody has changed it or was faster, and if it was made after all.
+ * @returns whether it is gone
  */
-async function takeBack(deps: Deps, id: string): Promise<void> {
+async function takeBack(deps: Deps, id: string): Promise<boolean> {
   try {
     await confirming(true, (hash) => deleteTable(deps, id, hash, NEW));
   } catch (error) {
-    if (isOthers(error)) return;
+    if (hasCode(error, "NOT_FOUND")) return true;
+    if (hasCode(error, "PRECONDITION_FAILED")) return false;
     throw error;
   }
   const change = await deps.changes.lastUndoable(id, new Date(0));
   if (change !== undefined) await deps.changes.forget(change.id);
+  return true;
 }
 
-/** It is another's by now, or there no more. */
-function isOthers(error: unknown): boolean {
-  return error instanceof AppError && ["PRECONDITION_FAILED", "NOT_FOUND"].includes(error.code);
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof AppError && error.code === code;
 }

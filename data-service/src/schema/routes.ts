@@ -21,6 +21,7 @@ import { findTable, parseId } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions } from "../records/version.js";
+import { answerOf } from "../records/write/answer.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import { within } from "../within.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -57,8 +58,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
             return makeTable(askingFor(requestDeps, request), bodyOrNull(request));
           });
           await deletesEnded(requestDeps, id);
-          const made = await readEach(deps, shape, [parseId(table, id)]);
-          const records = made.filter((each) => each !== undefined);
+          const records = await answerOf(deps, shape, [parseId(table, id)]);
           respondCreated(response, name, { records, ids: [id] });
         },
       },

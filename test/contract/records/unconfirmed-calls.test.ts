@@ -101,6 +101,36 @@ describe("a table whose publishing", () => {
     expect((await admin.get(`/${table.name}`)).status).toBe(200);
   });
 
+  it.each<[string, Fate, (command: string) => boolean]>([
+    ["after_it", "interrupted", isCommand("find", "_versions")],
+    ["at_its_end", "answer lost", isCommand("delete", "_making")],
+  ])("is done, and what follows fails, is there as well (%s)", async (name, fate, isNext) => {
+    let isPublished = false;
+    const follows = (command: string): boolean => {
+      const isMeant = isPublished && isNext(command);
+      isPublished ||= publishes(command);
+      return isMeant;
+    };
+    const answer = await ending(fate, follows, () => admin.post("/svc_table", { name, columns: [] }));
+    expect([name, answer.status]).toEqual([name, 201]);
+    expect((await admin.get(`/${name}`)).status).toBe(200);
+  });
+
+  it("is done, while the database is away before the answer is read, is there", async () => {
+    let isAway = false;
+    // The first is that of the publishing.
+    const isEnd = nth(2, isCommand("delete", "_making"));
+    const isRead = isCommand("find", "svc_table");
+    held.proxy.decide((command) => {
+      if (isAway && isRead(command)) return "lost";
+      isAway ||= isEnd(command);
+      return "pass";
+    });
+    const answer = await admin.post("/svc_table", { name: "unread", columns: [] });
+    held.proxy.decide(() => "pass");
+    expect([answer.status, answer.body.data]).toEqual([201, [{ id: expect.any(String) }]]);
+  });
+
   it("is not answered by a database that stays away is uncertain", async () => {
     let isAway = false;
     held.proxy.decide((command) => {
@@ -112,6 +142,20 @@ describe("a table whose publishing", () => {
     expect(await admin.post("/svc_table", table)).toMatchObject(UNCERTAIN);
     held.proxy.decide(() => "pass");
     expect((await admin.get("/unknown")).status).toBe(200);
+  });
+
+  it("of documents that are there is done, and the note of its maker not confirmed to be gone, is uncertain", async () => {
+    await held.db.collection<{ _id: number }>("adopted").insertOne({ _id: 1 });
+    const table = { name: "adopted", idType: "int", columns: [{ name: "a", type: "int" }] };
+    const isUpdate = isCommand("update", "svc_table");
+    held.proxy.decide((command) => {
+      const unmarks = isUpdate(command) && command.includes("$unset\0") && !command.includes("$set\0");
+      return unmarks ? "answer lost" : "pass";
+    });
+    const answer = await admin.post("/svc_table", table);
+    held.proxy.decide(() => "pass");
+    expect((await admin.get("/adopted", { fields: "a" })).status).toBe(200);
+    expect(answer).toMatchObject(UNCERTAIN);
   });
 
   it("was not begun, as making its indexes was not answered, is refused", async () => {
