@@ -1012,6 +1012,25 @@ describe("infer", () => {
     ]);
   }, 60_000);
 
+  it("passes over a table whose collection another program has dropped", async () => {
+    const url = freshDatabase();
+    const other = new MongoClient(url);
+    await other.db().collection("people").insertOne({ name: "P" });
+    const files = ["gone-first.json", "gone-second.json"].map((name) => join(directory, name));
+    const [first = "", second = ""] = files;
+    await schema(["infer", first, "--database", url]);
+    await (await serve(url, first)).stop();
+    await other.db().collection("people").drop();
+    await other.db().collection("orders").insertOne({ buyerId: new ObjectId() });
+    const { code, errors } = await schema(["infer", second, "--database", url]);
+    await other.db().dropDatabase();
+    await other.close();
+    expect([code, errors]).toEqual([0, ""]);
+    expect(JSON.parse(await readFile(second, "utf8")).tables).toMatchObject([
+      { name: "orders", columns: [{ name: "buyerId", type: "objectId" }] },
+    ]);
+  }, 60_000);
+
   it("leaves out a field that queries can't speak of, whatever it leads to", async () => {
     const url = freshDatabase();
     const other = new MongoClient(url);

@@ -8,6 +8,7 @@ import { type CollectionProfile, type FieldProfile, REFERENCE, type Seen } from 
 import { systemTableNames } from "../catalog/system-tables.js";
 import { getOrMake } from "../get-or-make.js";
 import type { TableDocument } from "./catalog-documents.js";
+import { unlessMissing } from "./drop-index.js";
 import { comparesPlainly } from "./provision.js";
 import { IS_DEFINITION } from "./settle-catalog.js";
 import { whyNoTable } from "./why-no-table.js";
@@ -100,7 +101,8 @@ async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
   const rows = await collection.aggregate([...sample, ...COUNT_BY_TYPE], { allowDiskUse: true }).toArray();
   const fields = fieldProfiles(rows);
   const ids = fields.find((field) => field.name === "_id")?.values ?? [];
-  const indexes = await collection.indexes();
+  // Another program may have dropped what a table shows.
+  const indexes = (await collection.indexes().catch(unlessMissing)) ?? [];
   return {
     name,
     complete,
