@@ -19,9 +19,9 @@ export function maskFields({ masks }: Masked): string[] {
 
 /**
  * Marks which masks a row matches. Only the rows of a page are left by now, so each is looked up once more under the mask's
- * own rule: one compiler for rules, wherever they are. What is shown was read before, so a row that has changed since matches
- * none: its former values must not be shown because of its new ones. Other programs raise no version when they change a row
- * of an adopted collection; then they may be.
+ * own rule: one compiler for rules, wherever they are. The row's own values were read before, so a row that has changed since
+ * matches none: its former values must not be shown because of its new ones. Other programs raise no version when they change
+ * a row of an adopted collection; then they may be. What is joined to the row is read after the marks, by rules of its own.
  */
 export function maskStages(node: AuthorizedNode, names: Names): Stage[] {
   const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
