@@ -1,6 +1,6 @@
 // TRUST_PROXY: whose word on the client's address is trusted (contract, section 8).
 import { isIP } from "node:net";
-import type { Express } from "express";
+import type { Express, Request } from "express";
 import type { EnvReader } from "./env.js";
 import { plainAddress } from "./plain-address.js";
 
@@ -33,6 +33,14 @@ export function trustProxies(app: Express, given: TrustProxy): void {
     const plain = address === undefined ? undefined : plainAddress(address);
     return plain !== undefined && trusts(plain, hop);
   });
+}
+
+/**
+ * The address of a request's client: the peer's, or what a trusted proxy says; never a client's own claim. Undefined where the
+ * connection has ended, or the proxy names none.
+ */
+export function clientAddress({ ip }: Pick<Request, "ip">): string | undefined {
+  return ip === undefined ? undefined : plainAddress(ip);
 }
 
 /** Express takes no prefix length of 0, which would be everybody, no zone and no dotted end. */

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { contextOf } from "@portico/shared/http-context";
 import { ORIGIN_HEADER, PAGE_ORIGINS_HEADER, readPageOrigins } from "@portico/shared/session-page";
+import { clientAddress } from "@portico/shared/trust-proxy";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
@@ -17,7 +18,7 @@ export function clientFacts(request: Request): ClientFacts {
     // one: it decides where a session of their own counts, that one alone (security row A25).
     origin: webOrigin(request.get(ORIGIN_HEADER)),
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) || null,
-    address: request.ip ?? null,
+    address: clientAddress(request) ?? null,
     correlationId: contextOf(request).correlationId,
     // A process that has stood still finds a request and its end at once, and may come to the end last.
     isWaiting: async () => {

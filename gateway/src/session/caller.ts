@@ -1,7 +1,7 @@
 // The client behind a request, as the gateway states it to the data service.
 import type { IncomingHttpHeaders } from "node:http";
 import { contextOf } from "@portico/shared/http-context";
-import { plainAddress } from "@portico/shared/plain-address";
+import { clientAddress } from "@portico/shared/trust-proxy";
 import type { Request } from "express";
 import type { Caller } from "../upstream/call.js";
 
@@ -15,16 +15,10 @@ export function receivedFrom(request: Request): Received {
   return { headers: request.headers, caller: callerOf(request) };
 }
 
-/** The address is the peer's, or what a trusted proxy says (TRUST_PROXY); never a client's own claim. */
 export function callerOf(request: Request): Caller {
   return {
     correlationId: contextOf(request).correlationId,
-    address: clientAddress(request.ip),
+    address: clientAddress(request),
     userAgent: request.headers["user-agent"],
   };
-}
-
-/** Undefined where a trusted proxy names none. */
-function clientAddress(ip: string | undefined): string | undefined {
-  return ip === undefined ? undefined : plainAddress(ip);
 }
