@@ -69,16 +69,23 @@ describe("the schema of a column", () => {
       { type: "string", rules: { pattern: "(?i)a" } },
       { description: "Must match (?i)a (RE2)." },
     ],
+    ...["^(?i:a)$", "(?-s:a)"].map((pattern): [string, JsonObject, object] => [
+      `a pattern that newer JavaScript alone knows: ${pattern}`,
+      { type: "string", rules: { pattern } },
+      { description: `Must match ${pattern} (RE2).` },
+    ]),
     ...["^.$", "^\\S+@\\S+$", "^a\\\\.b$", "^[\\w\\s]+$"].map((pattern): [string, JsonObject, object] => [
       `a pattern that means another thing in JavaScript: ${pattern}`,
       { type: "string", rules: { pattern } },
       { description: `Must match ${pattern} (RE2).` },
     ]),
-    ...["^[\\w.-]+\\.[a-z\\]]+$", "^\\\\s$", "^[^.\\\\s]$"].map((pattern): [string, JsonObject, object] => [
-      `a pattern that only looks like one: ${pattern}`,
-      { type: "string", rules: { pattern } },
-      { pattern },
-    ]),
+    ...["^[\\w.-]+\\.[a-z\\]]+$", "^\\\\s$", "^[^.\\\\s]$", "^[(?i:]+(?:a)$"].map(
+      (pattern): [string, JsonObject, object] => [
+        `a pattern that only looks like one: ${pattern}`,
+        { type: "string", rules: { pattern } },
+        { pattern },
+      ],
+    ),
     ["one bound, which leaves the other", { type: "int", rules: { min: 0 } }, { minimum: 0 }],
     ["a default", { type: "int", default: 3 }, { description: "Default of a new record: 3." }],
   ])("of a body says %s", (_what, definition, parts) => {

@@ -80,8 +80,11 @@ export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "
 /** Patterns are RE2's; JSON Schema's are JavaScript's, which can express most of them. */
 function isPortable(pattern: string): boolean {
   const words = pattern.replace(/\\[^sS]/g, "");
+  const outside = words.replace(/\[[^\]]*\]/g, "");
   // There they mean other letters: RE2's `.` is all but a line feed, and its `\s` is ASCII alone.
-  if (/\\[sS]/.test(words) || words.replace(/\[[^\]]*\]/g, "").includes(".")) return false;
+  if (/\\[sS]/.test(words) || outside.includes(".")) return false;
+  // `(?i:a)`: newer JavaScript has it as well, which most readers of the document don't know yet.
+  if (/\(\?[a-z-]+:/i.test(outside)) return false;
   try {
     return new RegExp(pattern, "u") instanceof RegExp;
   } catch {
