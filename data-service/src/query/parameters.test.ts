@@ -10,7 +10,7 @@ describe("parameters of an address", () => {
   it.each<[search: string, parameters: object]>([
     ["", { filterFromText: false }],
     ["&&", { filterFromText: false }],
-    ["fields=id,title&limit=5", { fields: "id,title", limit: "5", filterFromText: false }],
+    ["fields=id,title&limit=5", { fields: "id,title", limit: 5, filterFromText: false }],
     ["filter=%7B%22a%22%3A1%7D", { filter: { a: 1 }, filterFromText: false }],
     ['filter={"a":"x+y%2Bz"}', { filter: { a: "x y+z" }, filterFromText: false }],
     ["deep={}&aggregate={}", { deep: {}, aggregate: {}, filterFromText: false }],

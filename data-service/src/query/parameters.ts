@@ -25,7 +25,7 @@ export interface Call<Own extends OwnName> {
   textOf(name: Own): string | undefined;
 }
 
-/** The parameters as the client gave them: text of the address, or JSON of a QUERY body. */
+/** The parameters as the client gave them: what the text of the address stands for, or JSON of a QUERY body. */
 export interface Parameters {
   readonly fields?: Json;
   readonly filter?: Json;
@@ -46,6 +46,7 @@ export interface Parameters {
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];
+const NUMBER_PARAMETERS: readonly ParameterName[] = ["limit", "page"];
 const NOT_APPLYING = "does not apply to this call";
 
 /**
@@ -103,7 +104,7 @@ function assemble(
     const text = values.get(name);
     if (text === undefined) continue;
     checkLength(text.length, name);
-    parameters[name] = JSON_PARAMETERS.includes(name) ? parseJson(name, text) : text;
+    parameters[name] = fromText(name, text);
   }
   if (brackets.length === 0) return { ...parameters, filterFromText: false };
   const stray = brackets.find(([key]) => !key.startsWith("filter["));
@@ -114,6 +115,14 @@ function assemble(
     "filter",
   );
   return { ...parameters, filter: parseBrackets(brackets), filterFromText: true };
+}
+
+/** What the text of an address stands for, which a body says in JSON; one that stands for nothing is refused by its reader. */
+function fromText(name: ParameterName, text: string): Json {
+  if (JSON_PARAMETERS.includes(name)) return parseJson(name, text);
+  if (NUMBER_PARAMETERS.includes(name) && /^\d+$/.test(text)) return Number(text);
+  if (name === "explain" && (text === "true" || text === "false")) return text === "true";
+  return text;
 }
 
 function parseJson(name: ParameterName, text: string): Json {

@@ -53,7 +53,7 @@ async function storedAccess(deps: AccessDeps): Promise<StoredAccess> {
 
 export async function storedRoles(deps: AccessDeps): Promise<StoredRole[]> {
   const { roles } = systemTableNames(deps.systemTablePrefix);
-  const parameters = { ...PLAIN, fields: "id,name,description", sort: "id", limit: "0" };
+  const parameters = { ...PLAIN, fields: "id,name,description", sort: "id", limit: 0 };
   const { records } = await list(withoutMaxLimit(deps), { principal: SERVICE, table: roles, parameters });
   const found: StoredRole[] = [];
   for await (const some of records) found.push(...some.flatMap(toRole));

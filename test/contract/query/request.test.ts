@@ -126,6 +126,13 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     ['{"filter":{"titel":1}}', 'filter.titel: unknown field "titel" on "books"; did you mean "title"?'],
     ['{"filter":"{}"}', 'filter: must be an object such as {"name":{"_eq":"Ann"}}, not text'],
     ['{"limit":1.5}', "limit: must be a whole number from 0"],
+    ['{"limit":"5"}', "limit: must be a whole number from 0, without quotes in JSON"],
+    ['{"page":"1"}', "page: must be a whole number from 1, without quotes in JSON"],
+    [
+      '{"deep":{"reviews":{"limit":"5"}}}',
+      "deep.reviews.limit: must be a whole number from 0, without quotes in JSON",
+    ],
+    ['{"explain":"true"}', "explain: must be true or false, without quotes in JSON"],
     ['{"limit":null}', "limit: must be a whole number from 0"],
     ['{"limit":true}', "limit: must be a whole number from 0"],
     ['{"sort":5}', "sort: must be keys separated by commas, not a number"],

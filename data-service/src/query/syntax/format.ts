@@ -21,5 +21,5 @@ export function parametersOfExport(format: ExportFormat, parameters: Parameters)
     if (parameters[name] !== undefined)
       throw refuse(name, `does not apply to format=${format}, which holds records and nothing else`);
   }
-  return { ...parameters, limit: parameters.limit ?? "0" };
+  return { ...parameters, limit: parameters.limit ?? 0 };
 }

@@ -45,10 +45,11 @@ function wholeNumber(
   most = Number.MAX_SAFE_INTEGER,
 ): number {
   if (given === undefined) return fallback;
-  const number = typeof given === "string" && /^\d+$/.test(given) ? Number(given) : given;
-  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
-  const isTooLarge = typeof number === "number" && number > Number.MAX_SAFE_INTEGER;
-  throw refuse(path, `must be a whole number from ${least}${isTooLarge ? ` to ${most}` : ""}`);
+  if (typeof given === "number" && Number.isSafeInteger(given) && given >= least) return given;
+  const isTooLarge = typeof given === "number" && given > Number.MAX_SAFE_INTEGER;
+  const isQuoted = typeof given === "string" && /^\d+$/.test(given);
+  const more = isTooLarge ? ` to ${most}` : isQuoted ? ", without quotes in JSON" : "";
+  throw refuse(path, `must be a whole number from ${least}${more}`);
 }
 
 const META_KEYS: readonly MetaKey[] = ["totalCount", "filterCount"];
@@ -73,7 +74,7 @@ export function parseMeta(given: Json | undefined): MetaKey[] {
 
 /** Reads `explain=true`. */
 export function parseExplain(given: Json | undefined): boolean {
-  if (given === undefined || given === "false" || given === false) return false;
-  if (given === "true" || given === true) return true;
-  throw refuse("explain", "must be true or false");
+  if (given === undefined || typeof given === "boolean") return given ?? false;
+  const isQuoted = given === "true" || given === "false";
+  throw refuse("explain", `must be true or false${isQuoted ? ", without quotes in JSON" : ""}`);
 }

@@ -190,7 +190,7 @@ async function forEach(
   const stored = (id: string) => parseId(query.root.table, id);
   const again = askedAgain(deps, query.root.table, table, matching);
   // In the order of the ids, which no change moves.
-  const limit = mostMatched === undefined ? "0" : String(mostMatched + 1);
+  const limit = mostMatched === undefined ? 0 : mostMatched + 1;
   const inOrder = { principal, table, parameters: { ...matching, sort: "id", limit } };
   const { records } = await list(withoutMaxLimit(deps), inOrder);
   const some = batches(records, query.root.table, atOnce);
@@ -235,7 +235,7 @@ async function count(
   table: string,
   matching: Parameters,
 ): Promise<number> {
-  const parameters = { ...matching, limit: "1", meta: "filterCount" };
+  const parameters = { ...matching, limit: 1, meta: "filterCount" };
   const { meta } = await list(deps, { principal, table, parameters });
   return Number(meta?.filterCount);
 }
