@@ -1,4 +1,5 @@
 // How records are read: how long the database may work for them, and what becomes of a read that it breaks off.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { type CommandStartedEvent, ReadConcern } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
@@ -205,27 +206,25 @@ describe("a read whose index is dropped meanwhile", () => {
     commands = [];
   });
 
-  /** As soon as the database works. */
-  function dropOnceBegun(name: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const drop = ({ commandName }: CommandStartedEvent): void => {
-        if (commandName !== name) return;
-        database.db.client.off("commandStarted", drop);
-        setTimeout(() => database.db.collection("items").dropIndex("place_1").then(resolve, reject), 50);
-      };
-      database.db.client.on("commandStarted", drop);
-    });
+  /** As soon as the database works with it. */
+  async function dropOnceUsed(): Promise<void> {
+    const { client, databaseName } = database.db;
+    const ours = { active: true, ns: `${databaseName}.items`, planSummary: /IXSCAN/ };
+    const isUsed = async (): Promise<boolean> =>
+      (await client.db("admin").command({ currentOp: 1, ...ours })).inprog.length > 0;
+    while (!(await isUsed())) await delay(5);
+    await database.db.collection("items").dropIndex("place_1");
   }
 
   it("is made again", async () => {
-    const dropped = dropOnceBegun("aggregate");
+    const dropped = dropOnceUsed();
     expect(await storeWith(PATIENCE_MS).read(table, INDEXED)).toHaveLength(ROWS);
     await dropped;
     expect(named("aggregate").length).toBe(2);
   });
 
   it("is made again as a stream of which nothing was handed over", async () => {
-    const dropped = dropOnceBegun("getMore");
+    const dropped = dropOnceUsed();
     // Its first batch alone takes longer than the index is left.
     const slow: Stage[] = [
       { $match: { place: { $gte: 0, $lt: 60 } } },
