@@ -18,7 +18,7 @@ import type { Action } from "../permission/rule.js";
 import { readCall } from "../query/parameters.js";
 import { actingFor } from "../records/acting-for.js";
 import { findTable, parseId } from "../records/find-table.js";
-import { readEach, recordShape } from "../records/read/read-one.js";
+import { recordShape } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { expectedVersions } from "../records/version.js";
 import { answerOf } from "../records/write/answer.js";
@@ -124,10 +124,9 @@ async function answerChange(
   const { table, shape, confirmed } = await wish(deps, request, "update", own);
   const id = tableId(table, request);
   const isDone = await inTime(await change(id, confirmed), deps, id, began);
-  const status = isDone ? 200 : 202;
-  const [changed] = await readEach(deps, shape, [parseId(table, id)]);
-  if (changed === undefined) respond(response, status, []);
-  else respondWithRecord(response, status, changed);
+  const [changed] = await answerOf(deps, shape, [parseId(table, id)]);
+  if (changed === undefined) throw new Error("an answer without its record");
+  respondWithRecord(response, isDone ? 200 : 202, changed);
 }
 
 const LOOKS_LIKE_ID = /^[0-9a-f]{24}$/i;

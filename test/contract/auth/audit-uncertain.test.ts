@@ -1,5 +1,6 @@
 // Contract 8: what the audit log says of changes of which the database did not say whether they were made.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { isCommand, isReadOf, isWriteOf } from "../../support/command-proxy.js";
@@ -26,12 +27,17 @@ afterAll(() => held?.stop());
 async function withoutAnswers(
   isMeant: (command: string) => boolean,
   ask: () => Promise<Answer>,
-): Promise<{ readonly status: number; readonly entries: readonly Row[] }> {
+): Promise<{ readonly status: number; readonly isUncertain: boolean; readonly entries: readonly Row[] }> {
   held.proxy.decide((command) => (isMeant(command) ? "answer lost" : "pass"));
-  const { status, headers } = await ask();
+  const { status, headers, body } = await ask();
   held.proxy.decide(() => "pass");
   const filter = { correlationId: headers.get("x-correlation-id") };
-  return { status, entries: (await admin.get("/svc_audit", { filter, sort: "createdAt" })).body.data };
+  const isUncertain = body.error?.details?.uncertain === true;
+  return {
+    status,
+    isUncertain,
+    entries: (await admin.get("/svc_audit", { filter, sort: "createdAt" })).body.data,
+  };
 }
 
 describe("a change of an account that nobody knows to be made is told as uncertain", () => {
@@ -80,6 +86,23 @@ describe("a change of an account that nobody knows to be made is told as uncerta
     );
     const event = { event: "token.revoked", userId: annId, details: { tokenId: id, ...uncertain } };
     expect(told).toMatchObject({ status: 503, entries: [event] });
+  });
+
+  it("that disconnects a provider", async () => {
+    const ann = await signIn(`${held.stack.appUrl}/api`, ANN);
+    const account = { provider: "github", subject: "1", userId: new ObjectId(annId), createdAt: new Date() };
+    await held.db.collection("_oauth_accounts").insertOne(account);
+    const [{ id }] = (await ann.get("/me/oauth-accounts")).body.data;
+    const told = await withoutAnswers(isCommand("delete", "_oauth_accounts"), () =>
+      ann.delete(`/me/oauth-accounts/${id}`),
+    );
+    const details = { provider: "github", accountId: id, ...uncertain };
+    expect(told).toMatchObject({
+      status: 503,
+      isUncertain: true,
+      entries: [{ event: "oauth.unlink", userId: annId, details }],
+    });
+    expect((await ann.get("/me/oauth-accounts")).body.data).toEqual([]);
   });
 
   it("that makes or removes one", async () => {

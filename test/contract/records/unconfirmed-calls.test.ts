@@ -87,6 +87,20 @@ describe.each<[string, Fate]>([
   });
 });
 
+it("a change of a table that can't be read for the answer is answered with its id, as is its undo", async () => {
+  const columns = [{ name: "a", type: "int" }];
+  const [{ id }] = (await admin.post("/svc_table", { name: "changed", columns })).body.data;
+  await make(admin, "changed", { a: 1 });
+  const isRead = (command: string) => isCommand("find", "svc_table")(command) && command.includes("$eq\0");
+  const confirmHash = (await admin.patch(`/svc_table/${id}`, { columns: [] })).body.error.details.confirmHash;
+  held.proxy.decide((command) => (isRead(command) ? "lost" : "pass"));
+  const changed = await admin.patch(`/svc_table/${id}?confirm=${confirmHash}`, { columns: [] });
+  const undone = await admin.post(`/svc_table/${id}/undo`);
+  held.proxy.decide(() => "pass");
+  for (const { status, body } of [changed, undone]) expect([status, body.data]).toEqual([200, [{ id }]]);
+  expect((await admin.get("/changed", { fields: "a" })).status).toBe(200);
+});
+
 describe("a table whose publishing", () => {
   const publishes = (command: string) =>
     isCommand("update", "_versions")(command) || isCommand("insert", "_versions")(command);
