@@ -38,7 +38,7 @@ const ATTEMPTS = 8;
  * it may have opened others meanwhile.
  * A session does not tell which account of its provider has opened it: with one, those of all of them end, but for the one
  * that asks. A session that is made too late for that finds its account gone (see redeem).
- * @throws AppError NOT_FOUND, or CONFLICT for the last way to sign in
+ * @throws AppError NOT_FOUND, CONFLICT for the last way to sign in, or 503 `uncertain`
  */
 export async function unlink(
   deps: UnlinkDeps,
@@ -51,18 +51,28 @@ export async function unlink(
   };
   const endSessions = (provider: Provider) =>
     deps.sessions.removeOfProvider(userId, provider, by.id).finally(() => deps.forgetUser(userId));
+  const eventOf = (provider: Provider): AuditEvent => {
+    const details = { provider, accountId, ended: "other sessions by this provider" };
+    return { event: "oauth.unlink", userId, details };
+  };
+  const telling = { audit: deps.audit, client };
+  const removeFrom = (provider: Provider, marked: Date) =>
+    tellingUncertain(
+      telling,
+      () => [eventOf(provider)],
+      () => deps.accounts.remove(accountId, marked),
+    );
   const remove = (turn?: string) =>
-    untilStill(() => judgeAndRemove(deps, { userId, accountId, turn, endSessions }), {
+    untilStill(() => judgeAndRemove(deps, { userId, accountId, turn, endSessions, removeFrom }), {
       attempts: ATTEMPTS,
       gaveUp,
     });
   const user = await deps.identityUsers.find(userId);
   const provider = await (user?.isRootAdmin ? deps.adminLock(remove) : remove());
-  const details = { provider, accountId, ended: "other sessions by this provider" };
-  const event: AuditEvent = { event: "oauth.unlink", userId, details };
+  const event = eventOf(provider);
   // The account is gone, whatever becomes of the sessions.
   await tellingUncertain(
-    { audit: deps.audit, client },
+    telling,
     () => [event],
     () => endSessions(provider),
     () => true,
@@ -76,6 +86,8 @@ interface Leaving {
   /** Of a root admin. */
   readonly turn: string | undefined;
   readonly endSessions: (provider: Provider) => Promise<void>;
+  /** Removes the account, unless the mark of that time was taken off. */
+  readonly removeFrom: (provider: Provider, marked: Date) => Promise<boolean>;
 }
 
 /**
@@ -86,7 +98,7 @@ interface Leaving {
  */
 async function judgeAndRemove(
   { accounts, identityUsers, putTurn, rootOrigin, clock }: UnlinkDeps,
-  { userId, accountId, turn, endSessions }: Leaving,
+  { userId, accountId, turn, endSessions, removeFrom }: Leaving,
 ): Promise<Provider | false> {
   const since = clock.now();
   const marked = await accounts.markLeaving(accountId, userId, since, turn === undefined ? null : rootOrigin);
@@ -101,5 +113,5 @@ async function judgeAndRemove(
     );
   }
   await endSessions(marked.provider);
-  return (await accounts.remove(accountId, since)) && marked.provider;
+  return (await removeFrom(marked.provider, since)) && marked.provider;
 }
