@@ -451,10 +451,15 @@ describe("a value of another kind in a field that Portico counts the changes in"
   it.each<[string, () => Promise<Answer>]>([
     ["of the record", () => admin.patch("/counts/1", { title: "new" })],
     ["of a record with an object there", () => admin.patch("/counts/2", { title: "new" })],
+    [
+      "of all that a filter matches",
+      () => admin.patch("/counts", { title: "new" }, { filter: { id: { _lt: 3 } } }),
+    ],
+    ["of its links", () => admin.patch("/counts/1", { to: [3] })],
     ["of its links from their other side", () => admin.patch("/counts/3", { from: [1] })],
   ])("refuses a change %s with what is in the way", async (_which, change) => {
     const { status, body } = await change();
-    expect([status, body.message]).toEqual([409, message]);
+    expect([status, body.message.replace(/; 0 records were changed before$/, ".")]).toEqual([409, message]);
     expect(await stored("counts", "title")).toEqual(["old", "old", "old"]);
   });
 
@@ -463,5 +468,10 @@ describe("a value of another kind in a field that Portico counts the changes in"
     expect(changes.map(({ status }) => status)).toEqual([409, 200]);
     expect((await admin.delete("/counts/1")).status).toBe(200);
     expect(await stored("counts", "title")).toEqual(["old", "new"]);
+  });
+
+  it("lets all that a filter matches be deleted", async () => {
+    const { status, body } = await admin.send("DELETE", "/counts?filter[id][_lt]=3");
+    expect([status, body.meta]).toEqual([200, { matched: 2, changed: 2 }]);
   });
 });

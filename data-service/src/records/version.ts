@@ -65,10 +65,11 @@ function versionsIn(expected: readonly NamedVersion[]): number[] {
 /** The condition that a document has one of these versions. */
 export function atVersion(expected: Expected): Document {
   if (expected === undefined) return {};
-  // A record that was never changed has no version.
-  return {
-    [VERSION_FIELD]: { $in: versionsIn(expected).map((version) => (version === 0 ? null : version)) },
-  };
+  const versions = versionsIn(expected);
+  const named = { [VERSION_FIELD]: { $in: versions } };
+  // A record that was never changed has no version; what another program may have put there is none (see `versionOf`).
+  const unnumbered = { [VERSION_FIELD]: { $not: { $type: "number" } } };
+  return versions.includes(0) ? { $or: [named, unnumbered] } : named;
 }
 
 /** The refusal of a change whose record is at none of the versions that If-Match names. */
