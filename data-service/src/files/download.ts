@@ -9,7 +9,7 @@ import { logOf } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { type ByteRange, chooseRange, failedCondition } from "./byte-range.js";
 import { contentHeaders } from "./content-policy.js";
-import { ContentMissing } from "./content-store.js";
+import { ContentMissing, type ContentStore } from "./content-store.js";
 import type { FileDeps } from "./deps.js";
 import { type Asset, findAsset } from "./find-asset.js";
 import {
@@ -33,7 +33,7 @@ const MOST_LISTENERS = 20;
 /** Bytes to send, and where they are stored. */
 interface Content {
   readonly key: string;
-  /** Undefined for a picture that has not been made yet. */
+  /** Undefined for a picture that has not been made yet; the key is that of its source then. */
   readonly size: number | undefined;
 }
 
@@ -137,7 +137,7 @@ function meantContent(
     etag: `"${key}-${variantName(wish)}"`,
     // Nothing is made for a HEAD: its answer may leave out the length (RFC 9110, section 9.3.2).
     find: async () =>
-      (await (isHead ? findVariant : variantOf)(deps, source, wish)) ?? { key: "", size: undefined },
+      (await (isHead ? findVariant : variantOf)(deps, source, wish)) ?? { key, size: undefined },
   };
 }
 
@@ -148,11 +148,13 @@ async function send(
   request: Request,
   response: Response,
 ): Promise<void> {
+  const isHead = request.method === "HEAD";
+  if (isHead && size !== 0) await requireBegin(contents.store, key);
   if (size === undefined) return void response.status(200).end();
   const range = verdict === "whole" ? { start: 0, end: size - 1 } : verdict;
   response.status(verdict === "whole" ? 200 : 206).set("Content-Length", String(range.end - range.start + 1));
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
-  if (request.method === "HEAD" || size === 0) return void response.end();
+  if (isHead || size === 0) return void response.end();
   const held = contents.store.held?.(key, range);
   if (held !== undefined) return void response.end(held);
   const bytes = await begun(contents.store.read(key, range));
@@ -167,6 +169,15 @@ async function send(
     // A client that has left needs no answer; anything else must look like the broken transfer that it is.
     if (!isGone(error)) throw error;
   }
+}
+
+const FIRST_BYTE: ByteRange = { start: 0, end: 0 };
+
+/** A HEAD is refused where a GET would be, which begins to read. @throws what the store throws */
+async function requireBegin(store: ContentStore, key: string): Promise<void> {
+  if (store.held?.(key, FIRST_BYTE) !== undefined) return;
+  const bytes = await begun(store.read(key, FIRST_BYTE));
+  bytes.destroy();
 }
 
 /** Waits for the first piece: before that, a failure can still be answered. @throws what the store throws */

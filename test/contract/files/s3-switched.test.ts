@@ -112,6 +112,11 @@ describe("once a bucket is configured no more", () => {
     expect(await keptIn(database)).toEqual(after);
   });
 
+  it.each(["", "?width=10"])("a HEAD of a file that lies there is 404 as well: %p", async (search) => {
+    const { status, headers } = await fetch(`${service.url}/assets/${id}${search}`, { method: "HEAD" });
+    expect([status, headers.get("etag"), headers.get("cache-control")]).toEqual([404, null, "no-store"]);
+  });
+
   it.each([
     ["whole", "", {}],
     ["in part", "", { Range: "bytes=1-2" }],
