@@ -175,6 +175,21 @@ describe("a change of many", () => {
     expect(await valuesOf(admin, "lists", "name")).toEqual([]);
   });
 
+  it("is refused for a new record that sets links of one of them, before any is changed", async () => {
+    const all = (await admin.get("/tasks", { fields: "id,title", limit: 0, sort: "id" })).body.data;
+    const last = all.findLast(({ title }: Row) => title === "task 0").id;
+    const other = all.find(({ title }: Row) => title === "task 1").id;
+    const body = { done: true, list: { name: "new", tasks: [other, { title: "inside" }, { id: last }] } };
+    const remedy = "holds the record that is changed here; leave it out, and set its links in its own body";
+    for (const query of [FIRST, { ...FIRST, dryRun: true }]) {
+      const { status, body: answer } = await change(admin, body, query);
+      expect([status, answer.message]).toEqual([400, [`list.tasks: ${remedy}`]]);
+    }
+    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+    const fine = { done: true, list: { name: "new", tasks: [other] } };
+    expect(many(await change(admin, fine, FIRST))).toEqual([200, 10, 10]);
+  });
+
   it("only counts with dryRun=true", async () => {
     expect(many(await change(admin, { done: true }, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);
     expect(many(await remove(admin, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);

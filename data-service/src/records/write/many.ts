@@ -6,6 +6,8 @@
 import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
+import { idText } from "../../catalog/record-ids.js";
+import type { Stored } from "../../catalog/stored.js";
 import type { LastingCaller } from "../../lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import { piecesOf } from "../../pieces.js";
@@ -22,7 +24,13 @@ import { bindListIn, loadListQuery, readableTable } from "../read/list-query.js"
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
 import { saysUncertain } from "../whole/uncertain.js";
-import { type AskedAgain, NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
+import {
+  type AskedAgain,
+  matchingAmong,
+  NoLongerMatching,
+  type StillMatching,
+  whileMatching,
+} from "./still-matching.js";
 import { sayingKept } from "./tell-taken.js";
 import { checkUpdate, update } from "./update.js";
 
@@ -56,6 +64,8 @@ const DELETES: Words = { does: "deletes", done: "deleted" };
 /** How the records are gone through. */
 interface Course {
   readonly atOnce: number;
+  /** Refuses what only the records that match can tell to be wrong. */
+  readonly first?: (query: AuthorizedQuery) => Promise<void>;
   /** Where changing them makes others that match: so many at most, looked up before the first is changed. */
   readonly mostMatched?: number;
 }
@@ -69,10 +79,21 @@ type Act = (principal: Principal, id: string, stillMatching: StillMatching) => P
  */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
   const { table, caller } = request;
-  const check = () => checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES));
+  const check = (isChanged: (id: Stored) => boolean) =>
+    checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES), isChanged);
+  const held: Stored[] = [];
+  const note = (id: Stored): false => {
+    held.push(id);
+    return false;
+  };
   // Nothing is written yet, but as in each of the changes it may have to wait for its table.
-  await deps.gate.run(check);
-  const course = await courseFor(deps, request, body);
+  await deps.gate.run(() => check(note));
+  const first = async (query: AuthorizedQuery): Promise<void> => {
+    if (held.length === 0) return;
+    const matched = await matchingAmong(deps.store, query, held);
+    if (matched.size > 0) await check((id) => matched.has(idText(query.root.table, id)));
+  };
+  const course = { ...(await courseFor(deps, request, body)), first };
   const change: Act = async (principal, id, stillMatching) => {
     await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
   };
@@ -179,11 +200,12 @@ async function forEach(
   { caller, table, parameters, dryRun }: ManyRequest,
   words: Words,
   act: Act,
-  { atOnce, mostMatched }: Course = { atOnce: AT_ONCE },
+  { atOnce, mostMatched, first }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
   const { query } = await loadListQuery(deps, principal, table, { ...parameters, fields: "id" });
   requireSaying(query, words);
+  await first?.(query);
   // Each record is changed by its id, so that those which none can name are left alone.
   const matching = { ...parameters, fields: "id", named: true } as const;
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };

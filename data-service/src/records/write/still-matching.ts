@@ -32,6 +32,20 @@ export interface AskedAgain {
   readonly queryIn: (standing: Standing, table: Table) => AuthorizedQuery;
 }
 
+/** Which of some records a query matches, by the texts of their ids, with their versions. */
+export async function matchingAmong(
+  store: Pick<RecordDeps["store"], "read">,
+  { root: { table, rule, filter } }: AuthorizedQuery,
+  ids: readonly Stored[],
+): Promise<Map<string, number>> {
+  const found = await store.read(table, [
+    { $match: { _id: { $in: [...ids] } } },
+    ...matchStages([rule, filter], new Names()),
+    { $project: { _id: 1, [VERSION_FIELD]: 1 } },
+  ]);
+  return new Map(found.map((document) => [idText(table, document._id), versionOf(document)]));
+}
+
 /**
  * Asks about records that are written together: the first time for all of them at once.
  * @returns throws NoLongerMatching for a record that the filter does not match, AppError 404 for one that does not exist
@@ -41,18 +55,7 @@ export function whileMatching(
   { tableIn, queryIn }: AskedAgain,
   ids: readonly Stored[],
 ): StillMatching {
-  const versions = async (
-    { root }: AuthorizedQuery,
-    some: readonly Stored[],
-  ): Promise<Map<string, number>> => {
-    const { table, rule, filter } = root;
-    const found = await store.read(table, [
-      { $match: { _id: { $in: [...some] } } },
-      ...matchStages([rule, filter], new Names()),
-      { $project: { _id: 1, [VERSION_FIELD]: 1 } },
-    ]);
-    return new Map(found.map((document) => [idText(table, document._id), versionOf(document)]));
-  };
+  const versions = (query: AuthorizedQuery, some: readonly Stored[]) => matchingAmong(store, query, some);
   const asked = new Map<Catalog, { query: AuthorizedQuery; first: Promise<Map<string, number>> }>();
   return (standing) => {
     const table = tableIn(standing);

@@ -2,6 +2,7 @@
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import { idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
@@ -99,7 +100,7 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
     table,
     body,
     (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks),
-    { changed: itself === undefined ? undefined : { table, id: itself } },
+    { changed: { table, has: (id) => itself !== undefined && idText(table, id) === idText(table, itself) } },
   );
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
@@ -190,6 +191,7 @@ async function lookAt(
 /**
  * Refuses a body, and what it brings along, that is wrong whatever record it would change.
  * @param first judges the rest of the request, before the body
+ * @param isChanged asked of each record of the table whose own links a new record in the body would set
  * @throws AppError 400, 401, 403
  */
 export async function checkUpdate(
@@ -197,6 +199,7 @@ export async function checkUpdate(
   { principal, table: tableName }: TableCall,
   body: Json,
   first: () => void,
+  isChanged: (id: Stored) => boolean,
 ): Promise<void> {
   await decideAs(deps, principal, ({ rights, catalog }) => {
     const table = findTable(catalog, tableName, rights);
@@ -206,7 +209,8 @@ export async function checkUpdate(
     if (!isObject(body) || !bringsRecords([body], table, catalog)) alternativesFor(context, body);
     else {
       const checker = nestedChecker(deps, rights, catalog);
-      checkWithNested(checker, table, body, (flat, own) => void alternativesFor(context, flat, own));
+      const checkOwn = (flat: JsonObject, own: BroughtLinks) => void alternativesFor(context, flat, own);
+      checkWithNested(checker, table, body, checkOwn, { changed: { table, has: isChanged } });
     }
   });
 }

@@ -5,7 +5,6 @@ import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { type Catalog, owningRelation, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
-import { idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
 import type { BroughtLinks } from "../body/bind-body.js";
@@ -28,10 +27,11 @@ export interface Places {
   readonly broughtLinksOf?: (at: number) => BroughtLinks;
 }
 
-/** A record that a request changes. */
+/** The records that a request changes. */
 export interface Changed {
   readonly table: Table;
-  readonly id: Stored;
+  /** Asked of each record of the table whose own links a new record would set. */
+  has(id: Stored): boolean;
 }
 
 /** What bodies with nested records are checked by. */
@@ -67,7 +67,7 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
  * Checks a body and all records inside it, through all levels, before anything is written.
  * @param checkOwn checks the body itself, with stand-ins for what it brings along
  * @param of.all counts what is inside all bodies of a request, right or not
- * @param of.changed the record that the body changes
+ * @param of.changed the records that the body changes
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
 export function checkWithNested(
@@ -175,7 +175,7 @@ function requireApart(body: JsonObject, table: Table, catalog: Catalog, changed:
   const { parse } = COLUMN_TYPES[changed.table.idColumn.type];
   const isChanged = (link: Json): boolean => {
     const id = parse(isObject(link) ? (link.id ?? null) : link, []);
-    return id !== undefined && idText(changed.table, id) === idText(changed.table, changed.id);
+    return id !== undefined && changed.has(id);
   };
   const message = [...table.relations.values()].flatMap((relation) => {
     const { name, link } = relation;
