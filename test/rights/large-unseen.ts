@@ -1,6 +1,6 @@
 // Records that hide much in their rows: texts of 1 MB, and links to such texts. Whoever reads them sees none of it.
 import { startDataService } from "../oracle/harness.js";
-import { type Answer, type Api, type Query, signIn } from "../support/api.js";
+import { type Answer, type Api, accepted, type Query, signIn } from "../support/api.js";
 
 const READER = { email: "reader@example.com", password: "reader's password" };
 
@@ -137,7 +137,5 @@ function tellable({ status, body }: Answer): unknown {
 }
 
 async function made(answer: Promise<Answer>): Promise<Answer["body"]> {
-  const { status, body } = await answer;
-  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body.message)}`);
-  return body.data[0];
+  return (await accepted(answer))[0];
 }

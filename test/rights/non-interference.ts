@@ -11,7 +11,7 @@ import { inParallel } from "../oracle/in-parallel.js";
 import type { Id, Json, Row, Table } from "../oracle/model.js";
 import { send } from "../oracle/send.js";
 import { freshPrefix } from "../oracle/shrink.js";
-import { type Api, signIn } from "../support/api.js";
+import { type Api, accepted, signIn } from "../support/api.js";
 
 const REQUESTS_PER_CASE = 25;
 /** Each database goes down another of the planner's roads. */
@@ -95,9 +95,7 @@ async function open(database: number): Promise<Opened> {
 }
 
 async function idOf(api: Api, path: string, body: Json): Promise<string> {
-  const { status, body: answer } = await api.post(path, body);
-  if (status !== 201) throw new Error(`${path} answered ${status}: ${JSON.stringify(answer.message)}`);
-  return answer.data[0].id;
+  return (await accepted(api.post(path, body)))[0].id;
 }
 
 async function runCase(
@@ -176,9 +174,8 @@ async function makeRules(
     ...(ids === null ? {} : { filter: { id: { _in: [...ids] } } }),
   }));
   if (bodies.length === 0) return [];
-  const { status, body } = await root.post("/svc_permission", bodies, { fields: "id" });
-  if (status !== 201) throw new Error(`rules were answered with ${status}: ${JSON.stringify(body.message)}`);
-  return body.data.map(({ id }: { id: string }) => id);
+  const made = await accepted(root.post("/svc_permission", bodies, { fields: "id" }));
+  return made.map(({ id }: { id: string }) => id);
 }
 
 async function answerTo(reader: Api, { nameOf, parametersOf }: Built, request: Request): Promise<string> {

@@ -48,6 +48,13 @@ export function apiOf(base: string, headers: Readonly<Record<string, string>> = 
   };
 }
 
+/** The records of an answer, for tests that only get somewhere by it. @throws Error when it is a refusal */
+export async function accepted(asked: Promise<Answer>): Promise<Answer["body"]> {
+  const { status, body } = await asked;
+  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body.message)}`);
+  return body.data;
+}
+
 /** The address text of parameters. */
 export function search(query: Query = {}): string {
   const pairs = Object.entries(query).map(([name, value]) => {

@@ -1,5 +1,5 @@
 // Permission rules for tests that need somebody who is not root.
-import type { Api } from "./api.js";
+import { type Api, accepted } from "./api.js";
 
 const ACTIONS = ["read", "create", "update", "delete"] as const;
 
@@ -7,14 +7,12 @@ const ACTIONS = ["read", "create", "update", "delete"] as const;
 export async function allowAll(admin: Api, tables: readonly string[], role: string | null): Promise<void> {
   if (tables.length === 0) return;
   const rules = tables.flatMap((table) => ACTIONS.map((action) => ({ role, table, action })));
-  const { status, body } = await admin.post("/svc_permission", rules);
-  if (status !== 201) throw new Error(`rules were answered with ${status}: ${JSON.stringify(body.message)}`);
+  await accepted(admin.post("/svc_permission", rules));
 }
 
 /** Makes a role that may do everything with these tables. @returns its id */
 export async function roleFor(admin: Api, name: string, tables: readonly string[]): Promise<string> {
-  const { body } = await admin.post("/svc_role", { name });
-  const role: string = body.data[0].id;
-  await allowAll(admin, tables, role);
-  return role;
+  const [{ id }] = await accepted(admin.post("/svc_role", { name }));
+  await allowAll(admin, tables, id);
+  return id;
 }

@@ -1,22 +1,17 @@
 // Short ways for tests to make tables and records, failing loudly when the API refuses.
-import type { Answer, Api } from "../../support/api.js";
+import { type Answer, type Api, accepted } from "../../support/api.js";
 
 /** A record as it comes back: tests look into records of every shape. */
 export type Row = Answer["body"];
 
 /** Makes a table. */
 export async function makeTable(api: Api, definition: Readonly<Record<string, unknown>>): Promise<Row> {
-  return made(await api.post("/svc_table", definition));
+  return make(api, "svc_table", definition);
 }
 
 /** Creates one record. */
 export async function make(api: Api, table: string, body: unknown): Promise<Row> {
-  return made(await api.post(`/${table}`, body));
-}
-
-function made({ status, body }: { status: number; body: Row }): Row {
-  if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body.message)}`);
-  return body.data[0];
+  return (await accepted(api.post(`/${table}`, body)))[0];
 }
 
 /** Reads one record; undefined when it is gone. */
