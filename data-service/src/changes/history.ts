@@ -24,7 +24,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import type { Sealer } from "../records/write/seal.js";
 
 export interface HistoryDeps extends RecordDeps {
-  readonly journalStore: Pick<JournalStore, "livesOf" | "historyOf" | "countHistoryOf">;
+  readonly journalStore: Pick<JournalStore, "latestOf" | "livesOf" | "historyOf" | "countHistoryOf">;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -69,9 +69,12 @@ export async function history(
     throw new AppError("NOT_FOUND", `No history of "${table.name}" is kept; ${remedy}.`);
   }
   const reader = { ...deps, sealer: { ...deps.sealer, unseal: unopened } };
+  // Before the record is read: what is written after that may be what hides it, and is not told.
+  const latest = await deps.journalStore.latestOf(table.id, id);
   const [record] = await readEach(reader, shape, [id]);
   if (record === undefined && !rights.isRoot) throw recordNotFound(table);
-  const lives = await deps.journalStore.livesOf(table.id, id, rights.isRoot ? "all" : "present");
+  // After it: another record may have its id by then.
+  const lives = await deps.journalStore.livesOf(table.id, id, rights.isRoot ? "all" : "present", latest);
   const count = () => deps.journalStore.countHistoryOf(lives);
   const total = meta.length > 0 || record === undefined ? await count() : 0;
   if (record === undefined && total === 0) throw recordNotFound(table);

@@ -118,12 +118,12 @@ describe("the journal", () => {
     await store.keep([life("created"), life("updated"), life("deleted"), life("created")]);
     const since = new Date(now.getTime() - 1);
     await store.keep(Array.from({ length: 200 }, () => life("updated")));
-    const present = await store.livesOf("t", 1, "present");
-    expect(present).toEqual({ table: "t", record: 1, at: { $gt: since } });
-    expect([
-      await store.countHistoryOf(present),
-      await store.countHistoryOf({ table: "t", record: 1 }),
-    ]).toEqual([201, 204]);
+    const latest = await store.latestOf("t", 1);
+    const lives = await Promise.all(
+      (["present", "all"] as const).map((which) => store.livesOf("t", 1, which, latest)),
+    );
+    expect(lives.map(({ at }) => at)).toEqual([{ $gt: since }, undefined]);
+    expect(await Promise.all(lives.map((each) => store.countHistoryOf(each)))).toEqual([201, 204]);
     const asked = { table: "t", record: 1, kind: "deleted" };
     const explain = await db
       .collection("_history")
@@ -132,7 +132,29 @@ describe("the journal", () => {
       .limit(1)
       .explain("executionStats");
     expect(explain.executionStats).toMatchObject({ totalDocsExamined: 1, totalKeysExamined: 1 });
-    expect(await store.livesOf("t", 2, "present")).toEqual({ table: "t", record: 2 });
+    expect(await store.livesOf("t", 2, "present", latest)).toMatchObject({ table: "t", record: 2 });
+  });
+
+  it("tells of a record up to a change, also of several at one time, and counts that without reading it", async () => {
+    const change = (revision: number): Entry => entry({ revision });
+    await store.keep([change(1), change(2)]);
+    wait(1);
+    await store.keep([change(3), change(4)]);
+    const latest = await store.latestOf("t", 1);
+    expect(latest).toEqual({ at: now, revision: 4 });
+    await store.keep([change(5), change(6)]);
+    wait(1);
+    await store.keep([change(7), entry({ record: 2, revision: 1 })]);
+    const lives = await store.livesOf("t", 1, "present", latest);
+    const told: number[] = [];
+    for await (const { revision } of store.historyOf(lives, { skip: 0, limit: 10 })) told.push(revision);
+    expect([told, await store.countHistoryOf(lives)]).toEqual([[4, 3, 2, 1], 4]);
+    const inIndex = db.collection("_history").find(lives, { projection: { _id: 0, at: 1 } });
+    const { executionStats } = await inIndex.explain("executionStats");
+    expect(executionStats.totalDocsExamined).toBe(0);
+    const none = await store.livesOf("t", 3, "present", await store.latestOf("t", 3));
+    await store.keep([entry({ record: 3 })]);
+    expect(await store.countHistoryOf(none)).toBe(0);
   });
 
   it("lets values be taken out of all that it knows of the records of a table", async () => {

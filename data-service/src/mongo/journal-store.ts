@@ -25,12 +25,23 @@ export interface Numbered {
   readonly position: Position;
 }
 
+/** A change in a record's history: all that are later, or of the same time with a higher number, come after it. */
+export interface Moment {
+  readonly at: Date;
+  readonly revision: number;
+}
+
 /** Which entries of a record's history are asked for. */
 export interface Lives {
   readonly table: string;
   readonly record: Stored;
   /** Since it was last removed. */
   readonly at?: { readonly $gt: Date };
+  /** Up to a moment. In this form an index knows them all. */
+  readonly $or: [
+    { readonly at: { readonly $lt: Date } },
+    { readonly at: Date; readonly revision: { readonly $lte: number } },
+  ];
 }
 
 /** What became of entries that were to be written. */
@@ -68,6 +79,9 @@ const ONCE_FOR_ALL = "table_1_record_1";
 const BY_REVISION = "table_1_record_1_revision_-1";
 /** The latest life of a record first, and within it the latest change. */
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
+
+/** Of a history in which there is nothing. */
+const BEFORE_ALL: Moment = { at: new Date(0), revision: 0 };
 
 /** A record that is kept when it is deleted is only updated. */
 const REMOVED = { kind: "deleted" } as const;
@@ -311,12 +325,27 @@ export class JournalStore {
     await this.#lasting.history.deleteMany({ table });
   }
 
-  /** The lives of a record in the history of its table: all that ever had this id, or the one that has it now. */
-  async livesOf(table: string, record: Stored, which: "all" | "present"): Promise<Lives> {
-    if (which === "all") return { table, record };
+  /** The latest change in the history of whatever has or had this id. What is made from now on comes after it. */
+  async latestOf(table: string, record: Stored): Promise<Moment> {
+    const options = { projection: { _id: 0, at: 1, revision: 1 }, sort: NEWEST_FIRST, limit: 1 } as const;
+    const [latest = BEFORE_ALL] = await this.#history.find({ table, record }, options).toArray();
+    return latest;
+  }
+
+  /**
+   * The lives of a record in the history of its table, up to a moment: all that ever had this id, or the one that has it now.
+   */
+  async livesOf(
+    table: string,
+    record: Stored,
+    which: "all" | "present",
+    { at, revision }: Moment,
+  ): Promise<Lives> {
+    const lives: Lives = { table, record, $or: [{ at: { $lt: at } }, { at, revision: { $lte: revision } }] };
+    if (which === "all") return lives;
     const options = { projection: { at: 1 }, sort: { at: -1 }, limit: 1 } as const;
     const [removed] = await this.#history.find({ table, record, ...REMOVED }, options).toArray();
-    return removed === undefined ? { table, record } : { table, record, at: { $gt: removed.at } };
+    return removed === undefined ? lives : { ...lives, at: { $gt: removed.at } };
   }
 
   /** When records of a table were last removed that had one of these ids, as far as its history tells. */
