@@ -1,10 +1,11 @@
-// Events on their way to clients that read as fast as they can, and to those that don't read.
+// Events on their way to clients that read as fast as they can, and to those that don't read: what is held for these.
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { listen, type RunningServer } from "@portico/shared/server";
 import express from "express";
+import { SlowAnswers } from "../http/slow-answers.js";
 import { EventStream } from "./event-stream.js";
 
 const PATIENCE_MS = 1_000;
@@ -14,28 +15,29 @@ const LARGE = "aé😀".repeat(3_000_000);
 const BIT = 1_500_000;
 const BIT_MS = 100;
 
-let server: RunningServer | undefined;
-let answer: IncomingMessage | undefined;
+const servers: RunningServer[] = [];
+const answers: IncomingMessage[] = [];
 
 afterEach(async () => {
-  answer?.destroy();
-  await server?.stop();
+  for (const answer of answers.splice(0)) answer.destroy();
+  for (const server of servers.splice(0)) await server.stop();
 });
 
 /** A stream and its client, which has read nothing yet. */
-async function open(over = new AbortController().signal) {
+async function open(over = new AbortController().signal, slow = new SlowAnswers()) {
   const app = express();
   const opened = new Promise<EventStream>((resolve) => {
     app.use((_request, response) => {
-      const stream = new EventStream(response, PATIENCE_MS, over);
+      const stream = new EventStream(response, PATIENCE_MS, over, slow);
       stream.open();
       resolve(stream);
     });
   });
-  server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  const server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  servers.push(server);
   const request = get(server.url, { agent: false });
   const [client] = (await once(request, "response")) as [IncomingMessage];
-  answer = client;
+  answers.push(client);
   return { stream: await opened, client };
 }
 
@@ -53,8 +55,8 @@ async function readSlowly(client: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-const large = { event: "created", id: "1", data: { text: LARGE } };
-const LARGE_TEXT = `event: created\nid: 1\ndata: ${JSON.stringify(large.data)}\n\n`;
+const large = { event: "created", id: "1", data: JSON.stringify({ text: LARGE }) };
+const LARGE_TEXT = `event: created\nid: 1\ndata: ${large.data}\n\n`;
 
 describe("an event that is long under way", () => {
   it("is sent whole to a client that reads steadily", async () => {
@@ -89,5 +91,38 @@ describe("an event that is long under way", () => {
     expect(await sent).toBe(false);
     stream.end("signed-out");
     await read;
+  }, 30_000);
+});
+
+describe("what is held for clients that are slow to read", () => {
+  const SLOW_AFTER_MS = 50;
+
+  it("is one text, however many are told it", async () => {
+    const many = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
+    const before = process.memoryUsage().arrayBuffers;
+    const sent = many.map(({ stream }) => stream.send(large));
+    await delay(PATIENCE_MS / 2);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(large.data.length);
+    expect(await Promise.all(sent)).toEqual(many.map(() => false));
+  }, 30_000);
+
+  it("has a limit, beyond which a stream is cut", async () => {
+    const slow = new SlowAnswers(large.data.length, SLOW_AFTER_MS);
+    const { stream, client } = await open(undefined, slow);
+    expect(await stream.send(large)).toBe(false);
+    await expect(readSlowly(client)).rejects.toThrow();
+  }, 30_000);
+
+  it("counts until the event is read, also one that is taken bit by bit, and no longer", async () => {
+    const slow = new SlowAnswers(3 * large.data.length, SLOW_AFTER_MS);
+    const [one, other] = [await open(undefined, slow), await open(undefined, slow)];
+    const read = readSlowly(one.client);
+    const sent = one.stream.send(large);
+    await delay(2 * SLOW_AFTER_MS);
+    expect(await other.stream.send(large)).toBe(false);
+    await expect(readSlowly(other.client)).rejects.toThrow();
+    expect([await sent, await one.stream.send(large)]).toEqual([true, true]);
+    one.stream.end("restart");
+    expect(await read).toContain("restart");
   }, 30_000);
 });

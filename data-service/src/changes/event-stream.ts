@@ -1,33 +1,40 @@
 // Server-sent events over one answer (WHATWG HTML, section 9.2), no faster than the client reads.
-import type { Json } from "@portico/shared/json";
 import type { Response } from "express";
 import { drained } from "../drained.js";
+import type { SlowAnswers } from "../http/slow-answers.js";
 import type { EndReason } from "./streams.js";
 
 /** How soon a browser reconnects after the connection is cut. */
 const RETRY_MS = 1_000;
-/** An event is sent in pieces of so many bytes: a client that takes one after the other reads, however long the whole takes. */
+/**
+ * An event is sent in pieces of so many characters: a client that takes one after the other reads, however long the whole takes.
+ * Many may be sent the same text, of which only a piece is encoded for each.
+ */
 const PIECE = 64 * 1024;
 
 export interface ServerSentEvent {
   readonly event: string;
-  readonly id?: string;
-  readonly data: Json;
+  readonly id: string;
+  /** As JSON. */
+  readonly data: string;
 }
 
 export class EventStream {
   readonly #response: Response;
   readonly #patienceMs: number;
   readonly #over: AbortSignal;
+  readonly #slow: SlowAnswers;
 
   /**
    * @param patienceMs how long a client may leave everything unread
    * @param over aborted when nothing more is to be told
+   * @param slow counts what is held for clients that are slow
    */
-  constructor(response: Response, patienceMs: number, over: AbortSignal) {
+  constructor(response: Response, patienceMs: number, over: AbortSignal, slow: SlowAnswers) {
     this.#response = response;
     this.#patienceMs = patienceMs;
     this.#over = over;
+    this.#slow = slow;
   }
 
   /** Sends the head at once: the client must know that the stream is open. */
@@ -44,11 +51,23 @@ export class EventStream {
     this.#response.write(`retry: ${RETRY_MS}\n\n`);
   }
 
-  /** @returns false when the client has gone, or has not read for too long, or the stream is over */
-  send({ event, id, data }: ServerSentEvent): Promise<boolean> {
-    const name = id === undefined ? "" : `id: ${id}\n`;
-    // Outside of its strings JSON needs no line breaks, and inside it escapes them.
-    return this.#write(Buffer.from(`event: ${event}\n${name}data: ${JSON.stringify(data)}\n\n`));
+  /** @returns false when the client has gone or was cut off, or has not read for too long, or the stream is over */
+  async send(event: ServerSentEvent): Promise<boolean> {
+    const response = this.#response;
+    const pieces = piecesOf(event);
+    let endWatch: (() => void) | undefined;
+    for (const piece of pieces) {
+      if (response.destroyed) return false;
+      if (response.write(piece)) continue;
+      // The whole text is held for as long as some of it is left: to the end of the answer, where the stream ends with it.
+      endWatch ??= this.#slow.watch(response, () => event.data.length);
+      if ((await drained(response, this.#patienceMs)) && !this.#over.aborted) continue;
+      // Whatever comes next must come behind the whole event.
+      for (const rest of pieces) if (!response.destroyed) response.write(rest);
+      return false;
+    }
+    endWatch?.();
+    return true;
   }
 
   /**
@@ -68,17 +87,22 @@ export class EventStream {
     const cut = setTimeout(() => response.destroy(), this.#patienceMs).unref();
     response.once("close", () => clearTimeout(cut));
   }
+}
 
-  async #write(bytes: Buffer): Promise<boolean> {
-    const response = this.#response;
-    for (let at = 0; at < bytes.length; at += PIECE) {
-      if (response.destroyed) return false;
-      if (response.write(bytes.subarray(at, at + PIECE))) continue;
-      if ((await drained(response, this.#patienceMs)) && !this.#over.aborted) continue;
-      // Whatever comes next must come behind the whole event.
-      if (!response.destroyed) response.write(bytes.subarray(at + PIECE));
-      return false;
-    }
-    return true;
+function* piecesOf({ event, id, data }: ServerSentEvent): Generator<string> {
+  let head = `event: ${event}\nid: ${id}\ndata: `;
+  let at = 0;
+  while (at < data.length) {
+    const end = pieceEnd(data, at);
+    // Outside of its strings JSON needs no line breaks, and inside it escapes them.
+    yield `${head}${data.slice(at, end)}${end === data.length ? "\n\n" : ""}`;
+    [head, at] = ["", end];
   }
+}
+
+/** Not between the halves of a character, which could not be encoded alone. */
+function pieceEnd(text: string, from: number): number {
+  const end = Math.min(from + PIECE, text.length);
+  const isBetween = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isBetween ? end - 1 : end;
 }

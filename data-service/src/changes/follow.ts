@@ -1,9 +1,9 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two is gone.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { isFailure } from "@portico/shared/http-context";
-import type { JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
+import { slowAnswers } from "../http/slow-answers.js";
 import type { Feed } from "../journal/feed.js";
 import { LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
@@ -129,7 +129,7 @@ class Following {
     this.#base = begin;
     this.#present = begin;
     this.#mustReset = begin.isLost;
-    this.#stream = new EventStream(response, deps.changesStallMs, stop.signal);
+    this.#stream = new EventStream(response, deps.changesStallMs, stop.signal, slowAnswers);
     this.#stop = stop;
   }
 
@@ -234,7 +234,7 @@ class Following {
     return openWish(this.#deps, this.#principal, table, parameters);
   }
 
-  async #send(event: string, data: JsonObject = {}): Promise<void> {
+  async #send(event: string, data = "{}"): Promise<void> {
     const isTaken = await this.#stream.send({ event, id: this.#idOf(this.#at), data });
     if (!isTaken) this.#stop.end("slow");
   }

@@ -1,5 +1,5 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
-import type { Json, JsonObject } from "@portico/shared/json";
+import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
@@ -31,7 +31,8 @@ const MOST_BYTES = 1024 * 1024;
 export interface Told {
   readonly event: JudgedEvent;
   readonly position: Position;
-  readonly data: JsonObject;
+  /** As JSON: one text for all streams that are told it. */
+  readonly data: string;
 }
 
 /** What a caller wants to be told, after checking. */
@@ -92,7 +93,7 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
     if (only === undefined || more.length > 0) throw new NoRoom();
     // Whoever came back to this change would wait for it in vain again.
     deps.logger.warn({ err, table: wish.table.name }, "a change can't be judged in time");
-    return [{ event: "reset", position: only.position, data: {} }];
+    return [{ event: "reset", position: only.position, data: "{}" }];
   }
 }
 
@@ -112,7 +113,8 @@ async function judgeInTime(deps: RecordDeps, wish: Wish, entries: readonly Numbe
   return told.map(({ event, entry, position }) => {
     const { record: id, revision, at } = entry;
     const record = isShown(event) ? { record: records.get(idText(wish.table, id)) ?? null } : {};
-    return { event, position, data: { event, id: toJson(id), revision, at: at.toISOString(), ...record } };
+    const data = { event, id: toJson(id), revision, at: at.toISOString(), ...record };
+    return { event, position, data: JSON.stringify(data) };
   });
 }
 

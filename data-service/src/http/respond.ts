@@ -6,7 +6,7 @@ import type { Response } from "express";
 import { drained } from "../drained.js";
 import { etagOf, type Versioned } from "../records/version.js";
 import { startingWith } from "../starting-with.js";
-import { SlowAnswers } from "./slow-answers.js";
+import { slowAnswers } from "./slow-answers.js";
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE = 64 * 1024;
@@ -19,8 +19,6 @@ const LARGE = 1024 * 1024;
  * text is there needs a head of its own, and for any text at all. The gateway waits for a second more.
  */
 const HEAD_PATIENCE = { moreMs: 25_000, anyMs: 29_000 };
-
-const slowAnswers = new SlowAnswers();
 
 /** Answers with records that are all at hand. */
 export function respond(response: Response, status: number, records?: readonly Json[]): void {

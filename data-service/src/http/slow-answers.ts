@@ -40,3 +40,6 @@ export class SlowAnswers {
     return end;
   }
 }
+
+/** Those of this process. */
+export const slowAnswers = new SlowAnswers();
