@@ -160,6 +160,23 @@ describe("If-Match", () => {
     expect((await send(tag, "twice")).status).toBe(412);
   });
 
+  it.each(["/me", "/svc_user/{me}", "/books/{book}"])("holds for PATCH %s of nothing", async (address) => {
+    const me = String((await api.get("/me")).body.data[0].id);
+    const path = address.replace("{me}", me).replace("{book}", book);
+    const change = async (body: unknown, tag: string): Promise<number> => {
+      const headers = { "Content-Type": "application/json", "If-Match": tag };
+      return (await api.send("PATCH", path, { body: JSON.stringify(body), headers })).status;
+    };
+    const tag = tagOf(await api.get(path));
+    expect(await change({}, tag)).toBe(200);
+    expect(await change({}, 'W/"3-a"')).toBe(412);
+    expect(
+      (await api.patch(path, address.startsWith("/books") ? { stock: 5 } : { name: "Rea" })).status,
+    ).toBe(200);
+    expect(await change({}, tag)).toBe(412);
+    expect(await change({}, "*")).toBe(200);
+  });
+
   it("holds for PATCH /me whatever rules show of other users", async () => {
     const names = { role: null, table: "svc_user", action: "read", fields: "name" };
     const { id: rule } = await make(api, "svc_permission", names);

@@ -126,7 +126,7 @@ async function ownChange(
 
 /**
  * Writes the record itself.
- * @param change undefined = nothing
+ * @param change undefined = nothing, but the guard must hold all the same: If-Match asks whether the record is as it was
  * @throws AppError 404 when the record is not there
  */
 async function writeOwn(
@@ -137,10 +137,15 @@ async function writeOwn(
 ): Promise<OwnWrite> {
   const { table, id } = wanted;
   const done: OwnWrite =
-    change === undefined ? { kind: "nothing" } : await writeNoted(deps, wanted, change, log);
-  if (done.kind !== "written" && (await deps.store.existing(table, [id])).size === 0)
+    change === undefined ? await writeNothing(deps, wanted) : await writeNoted(deps, wanted, change, log);
+  if (done.kind === "guardFailed" && (await deps.store.existing(table, [id])).size === 0)
     throw recordNotFound(table);
   return done;
+}
+
+async function writeNothing({ store }: ActingDeps, { table, id, guard }: RecordChange): Promise<OwnWrite> {
+  const holds = await store.hasAny(table, allOf([{ _id: id }, guard.condition]));
+  return { kind: holds ? "nothing" : "guardFailed" };
 }
 
 /** Writes the record. Notes before what it held, if this may have to be taken back with other writes. */
