@@ -64,6 +64,16 @@ describe("a change of many", () => {
     expect(new Set(await valuesOf(admin, "tasks", "title", { done: true }))).toEqual(new Set(["task 0"]));
   });
 
+  it("that writes nothing changes none: what the body names is ignored, or it names nothing", async () => {
+    for (const body of [{}, { id: "1", createdAt: null }])
+      expect(many(await change(admin, body, FIRST))).toEqual([200, 10, 0]);
+    const presets = { secret: "set" };
+    await make(admin, "svc_permission", { role, table: "tasks", action: "read" });
+    await make(admin, "svc_permission", { role, table: "tasks", action: "update", presets });
+    expect(many(await change(ann, {}, FIRST))).toEqual([200, 10, 0]);
+    expect(many(await change(ann, { title: "task 0" }, FIRST))).toEqual([200, 10, 10]);
+  });
+
   it("is not asked for by a switch that one record does not take: nothing is done", async () => {
     const id = await make(admin, "tasks", { title: "one" }).then((task) => task.id);
     for (const query of ["dryRun=true", "recursive=true", "dryRun=false"]) {

@@ -70,8 +70,8 @@ interface Course {
   readonly mostMatched?: number;
 }
 
-/** Changes one of the records. */
-type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<void>;
+/** Changes one of the records. @returns whether there was anything to change */
+type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<boolean>;
 
 /**
  * @throws AppError 401, 403 before anything else is judged; 400 for a missing filter or a bad body, before anything is
@@ -95,7 +95,8 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   };
   const course = { ...(await courseFor(deps, request, body)), first };
   const change: Act = async (principal, id, stillMatching) => {
-    await update(deps, { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching });
+    const wanted = { principal, caller, table, id, body, parameters: ONLY_ID, stillMatching };
+    return (await update(deps, wanted)).isWritten;
   };
   return forEach(deps, request, CHANGES, change, course);
 }
@@ -116,9 +117,10 @@ export async function removeMany(
   requireFilter(request, DELETES);
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
-  return forEach(deps, request, DELETES, (principal, id, stillMatching) =>
-    removeOne(deps, { principal, caller, table, id, permanent, stillMatching }),
-  );
+  return forEach(deps, request, DELETES, async (principal, id, stillMatching) => {
+    await removeOne(deps, { principal, caller, table, id, permanent, stillMatching });
+    return true;
+  });
 }
 
 function callOf({ caller: { principal }, table }: ManyRequest): TableCall {
@@ -223,7 +225,7 @@ async function forEach(
       const present = await caller.now();
       const stillMatching = whileMatching(deps, again, ids.map(stored));
       const results = await Promise.allSettled(ids.map((id) => act(present, id, stillMatching)));
-      changed += results.filter(({ status }) => status === "fulfilled").length;
+      changed += results.filter((each) => each.status === "fulfilled" && each.value).length;
       const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
       const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
       matched += ids.length - (reasons.length - failed.length);

@@ -34,6 +34,8 @@ export interface RecordChange {
 export interface Changed {
   /** As it was written; undefined where more was written than this, or nothing. */
   readonly document: StoredRecord | undefined;
+  /** False where there was nothing to write. */
+  readonly isWritten: boolean;
 }
 
 /** What became of the record itself. */
@@ -97,8 +99,8 @@ async function changeRecord(deps: ActingDeps, wanted: RecordChange, log: StepLog
   };
   const inRecord = plan.mustExist.filter(liesInRecord);
   await unlessTakenAlong(deps, itself, moved, look, () => hasGoneAlong(deps, table, id, inRecord));
-  const isWhole = done.kind === "written" && foreign.length === 0;
-  return { document: isWhole ? done.document : undefined };
+  if (done.kind === "nothing") return { document: undefined, isWritten: false };
+  return { document: foreign.length === 0 ? done.document : undefined, isWritten: true };
 }
 
 /** A change of the record itself. */

@@ -33,7 +33,7 @@ import { atVersion, type Expected, type Versioned } from "../version.js";
 import type { StepLog } from "../whole/steps.js";
 import { answerOf } from "./answer.js";
 import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
-import { runUpdate } from "./run-update.js";
+import { type Changed, runUpdate } from "./run-update.js";
 import type { StillMatching } from "./still-matching.js";
 import {
   refuseOutside,
@@ -73,16 +73,19 @@ export interface PlannedChange {
   readonly written: OwnFields;
 }
 
+/** The record in the asked shape. */
+export interface Updated extends Versioned, Pick<Changed, "isWritten"> {}
+
 /** How often a change of links is made anew that was taken back, because others had changed what the rules ask of the linked. */
 const TIMES_OVERTAKEN = 3;
 
-/** Changes the named members of one record. @returns it in the asked shape */
-export async function update(given: RecordDeps, request: UpdateRequest): Promise<Versioned> {
+/** Changes the named members of one record. */
+export async function update(given: RecordDeps, request: UpdateRequest): Promise<Updated> {
   return writing(given, request, (deps, rights) => updateWhole(deps, rights, request));
 }
 
 /** Changes a record with all that its body brings along. */
-async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<Versioned> {
+async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequest): Promise<Updated> {
   const { body, parameters, stamp, expected, stillMatching } = request;
   const nested = await nestedWriteOf(deps, rights, request);
   if (nested === undefined || !isObject(body)) return updateOne(deps, rights, request);
@@ -117,7 +120,7 @@ async function updateOne(
   rights: Rights,
   request: UpdateRequest,
   brought?: { readonly log: StepLog; readonly links: BroughtLinks },
-): Promise<Versioned> {
+): Promise<Updated> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);
   const { context, id, alternatives, match } = await deps.catalogs.decide((now) => {
@@ -136,7 +139,7 @@ async function updateOne(
   const wanted: Wanted = { rows: anyRow(alternatives), action: "update", refusedMembers };
   // An attempt that was taken back has moved the version, and would leave the new records that it was to link.
   const again = unlessOvertaken(expected === undefined && brought === undefined ? TIMES_OVERTAKEN : 0);
-  const { document } = await untilUncontended(deps, table, id, async () => {
+  const { document, isWritten } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) return refuseOutside(deps, shape, id, wanted);
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
@@ -152,7 +155,7 @@ async function updateOne(
   });
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
-  return record;
+  return { ...record, isWritten };
 }
 
 /** What of a body that is for other records stands in the way, if this one may be changed at all. */
