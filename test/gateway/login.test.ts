@@ -99,6 +99,16 @@ describe("POST /api/login", () => {
     expect(logout?.body.toString()).toBe('{"refreshToken":"svc_rt_planted"}');
   });
 
+  it("ends the sessions of doubled cookies that the jar had before", async () => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => response.end("{}"));
+    const response = await logIn({ Cookie: "refreshToken=svc_rt_planted; refreshToken=svc_rt_former" });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+    const ended = rig.upstream.arrived.filter(({ url }) => url === "/auth/logout");
+    expect(ended.map(({ body }) => body.toString())).toEqual(
+      ["planted", "former"].map((each) => `{"refreshToken":"svc_rt_${each}"}`),
+    );
+  });
+
   it.each([401, 500])("succeeds although the former session can't be ended (%i)", async (status) => {
     rig.upstream.on("POST /auth/logout", (_arrived, response) => response.writeHead(status).end("{}"));
     const response = await logIn({ Cookie: cookies({ refreshToken: "svc_rt_former" }) });
@@ -389,6 +399,38 @@ describe("POST /api/logout", () => {
     expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
     expect(rig.upstream.last().headers.authorization).toBeUndefined();
     expect(rig.upstream.last().body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
+  });
+
+  it.each(["expTime=1; expTime=2", 'expTime="a b"', "accessToken=x; refreshToken=svc_rt_x"])(
+    "ends every session that cookies name which count for nothing: %s",
+    async (planted) => {
+      const token = accessToken();
+      const own = cookies({ accessToken: token, refreshToken: "svc_rt_1" });
+      const response = await logOut({ Cookie: `${planted}; ${own}` });
+      expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+      const named = rig.upstream.arrived.map(({ headers, body }) => headers.authorization ?? body.toString());
+      expect(named).toEqual(expect.arrayContaining([`Bearer ${token}`, '{"refreshToken":"svc_rt_1"}']));
+      expect(named.length).toBe(planted.startsWith("accessToken") ? 4 : 2);
+    },
+  );
+
+  it("ends the sessions of its own page where doubled cookies name others as well", async () => {
+    const success = '{"statusCode":200,"message":"Success"}';
+    rig.upstream.on("POST /auth/logout", ({ body }, response, request) => {
+      if (body.toString().includes("svc_rt_own")) response.end(success);
+      else refusal(403, "FORBIDDEN", "Begun elsewhere.")(rig.upstream.last(), response, request);
+    });
+    const logOutWith = (...tokens: readonly string[]): Promise<Response> =>
+      logOut({ Origin: APP_URL, Cookie: tokens.map((token) => `refreshToken=${token}`).join("; ") });
+    expect((await logOutWith("svc_rt_a", "svc_rt_own", "svc_rt_b")).status).toBe(200);
+    const refused = await logOutWith("svc_rt_a", "svc_rt_b");
+    expect([refused.status, refused.headers.getSetCookie()]).toEqual([403, []]);
+    rig.upstream.on("POST /auth/logout", ({ body }, response, request) => {
+      if (body.toString().includes("svc_rt_own")) response.end(success);
+      else refusal(503, "SERVICE_UNAVAILABLE", "Later.")(rig.upstream.last(), response, request);
+    });
+    const failed = await logOutWith("svc_rt_a", "svc_rt_own");
+    expect([failed.status, failed.headers.getSetCookie()]).toEqual([503, []]);
   });
 
   it("passes on that the session of a refresh token was made for another page, and keeps the cookies", async () => {

@@ -19,8 +19,11 @@ describe("the session cookies of a request", () => {
       "accessToken=a; refreshToken=r",
       { kind: "present", spelling: "plain", accessToken: "a", refreshToken: "r" },
     ],
-    ["accessToken=a; accessToken=b", { kind: "unusable" }],
-    ["refreshToken=j:1", { kind: "unusable" }],
+    [
+      "accessToken=a; accessToken=b",
+      { kind: "unusable", named: [{ accessToken: "a" }, { accessToken: "b" }] },
+    ],
+    ["refreshToken=j:1", { kind: "unusable", named: [{ refreshToken: "j:1" }] }],
     ["theme=dark", { kind: "none" }],
   ])("are the same each time %s comes", async (header, expected) => {
     expect([await read(header), await read(header)]).toEqual([expected, expected]);

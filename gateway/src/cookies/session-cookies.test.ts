@@ -16,6 +16,14 @@ const present = (accessToken?: string, refreshToken?: string, spelling: Spelling
   refreshToken,
 });
 
+const unusable = (accessTokens: readonly string[] = [], refreshTokens: readonly string[] = []) => ({
+  kind: "unusable",
+  named: [
+    ...accessTokens.map((accessToken) => ({ accessToken })),
+    ...refreshTokens.map((refreshToken) => ({ refreshToken })),
+  ],
+});
+
 describe("readSessionCookies", () => {
   it.each<[string | undefined, unknown]>([
     [undefined, { kind: "none" }],
@@ -29,16 +37,16 @@ describe("readSessionCookies", () => {
     // A planted plain cookie does not complete a set of prefixed ones.
     ["__Host-refreshToken=r; accessToken=planted", present(undefined, "r", "prefixed")],
     ["accessToken=planted; accessToken=planted2; __Host-accessToken=a", present("a", undefined, "prefixed")],
-    ["accessToken=a; accessToken=a", { kind: "unusable" }],
-    ["accessToken=a; theme=x; accessToken=b", { kind: "unusable" }],
-    ["expTime=1; expTime=2; accessToken=a", { kind: "unusable" }],
-    ["__Host-accessToken=a; __Host-accessToken=b", { kind: "unusable" }],
-    ['accessToken="a"', { kind: "unusable" }],
-    ["accessToken=a%2Eb", { kind: "unusable" }],
-    ["accessToken=a b", { kind: "unusable" }],
-    ['refreshToken=j:{"$ne":null}', { kind: "unusable" }],
-    ["refreshToken=j:1", { kind: "unusable" }],
-    ["refreshToken=j:[]", { kind: "unusable" }],
+    ["accessToken=a; accessToken=a", unusable(["a"])],
+    ["accessToken=a; theme=x; accessToken=b", unusable(["a", "b"])],
+    ["expTime=1; expTime=2; accessToken=a; refreshToken=r", unusable(["a"], ["r"])],
+    ["__Host-accessToken=a; __Host-accessToken=b; accessToken=planted", unusable(["a", "b"])],
+    ['accessToken="a"; refreshToken=r', unusable([], ["r"])],
+    ["accessToken=a%2Eb", unusable()],
+    ["accessToken=a b", unusable()],
+    ['refreshToken=j:{"$ne":null}', unusable()],
+    ["refreshToken=j:1", unusable([], ["j:1"])],
+    ["refreshToken=j:[]", unusable()],
     ["AccessToken=a", { kind: "none" }],
     ["accessToken =a", { kind: "none" }],
     ["\u00a0accessToken=a", { kind: "none" }],
@@ -48,6 +56,14 @@ describe("readSessionCookies", () => {
     ["__proto__=x; accessToken=a", present("a")],
   ])("reads %p as %j", (header, expected) => {
     expect(read(header)).toEqual(expected);
+  });
+});
+
+describe("of many cookies of one name", () => {
+  it("the last eight name sessions, none of them too long: those for longer paths come first", () => {
+    const values = Array.from({ length: 10 }, (_, at) => `r${at}`);
+    const header = [...values, "r".repeat(4_096)].map((value) => `refreshToken=${value}`).join("; ");
+    expect(read(header)).toEqual(unusable([], values.slice(2)));
   });
 });
 

@@ -2,16 +2,19 @@
 import { AppError } from "@portico/shared/app-error";
 import type { TokenPair } from "@portico/shared/token-pair";
 import type { CookieOptions, Response } from "express";
-import { cookiePairs } from "./cookie-header.js";
+import { type CookiePair, cookiePairs } from "./cookie-header.js";
 
 /** `__Host-` names for browsers on https, plain ones for those on http. */
 export type Spelling = "prefixed" | "plain";
+
+/** One of the tokens of cookies that may not act: all that they are good for is to end the session that it names. */
+export type NamingToken = { readonly accessToken: string } | { readonly refreshToken: string };
 
 /** What a request's cookies say about its session. */
 export type SessionCookies =
   | { readonly kind: "none" }
   /** A name came twice, or a value is not plain text or too long: the request counts as unauthenticated. */
-  | { readonly kind: "unusable" }
+  | { readonly kind: "unusable"; readonly named: readonly NamingToken[] }
   | {
       readonly kind: "present";
       readonly spelling: Spelling;
@@ -20,6 +23,8 @@ export type SessionCookies =
     };
 
 const NAMES = ["accessToken", "refreshToken", "expTime"] as const;
+/** Each is a call, and no browser has many of one name: there is one for each path and parent domain that sets it. */
+const MOST_OF_ONE_NAME = 8;
 const SECURE_PREFIX = "__Host-";
 /** Browsers drop a cookie whose name and value are longer together. */
 const MAX_BYTES = 4096;
@@ -41,11 +46,25 @@ export function readSessionCookies(header: string | undefined, parsed: unknown):
   const isPlain = ours.every(
     ({ name, value }) => PLAIN_VALUE.test(value) && fits(name, value) && parsedValue(parsed, name) === value,
   );
-  if (!isPlain || new Set(ours.map(({ name }) => name)).size < ours.length) return { kind: "unusable" };
+  if (!isPlain || new Set(ours.map(({ name }) => name)).size < ours.length)
+    return { kind: "unusable", named: namedBy(ours, prefix) };
   const find = (name: string): string | undefined =>
     ours.find((pair) => pair.name === prefix + name)?.value || undefined;
   const spelling = prefix === SECURE_PREFIX ? "prefixed" : "plain";
   return { kind: "present", spelling, accessToken: find("accessToken"), refreshToken: find("refreshToken") };
+}
+
+/** Of each name the last ones: ours are for `/`, and browsers send those for longer paths first (RFC 6265, section 5.4). */
+function namedBy(pairs: readonly CookiePair[], prefix: string): NamingToken[] {
+  const valuesOf = (name: string): string[] => {
+    const own = pairs.filter((pair) => pair.name === name && pair.value !== "");
+    const possible = own.filter(({ value }) => PLAIN_VALUE.test(value) && fits(name, value));
+    return [...new Set(possible.map(({ value }) => value))].slice(-MOST_OF_ONE_NAME);
+  };
+  return [
+    ...valuesOf(`${prefix}accessToken`).map((accessToken) => ({ accessToken })),
+    ...valuesOf(`${prefix}refreshToken`).map((refreshToken) => ({ refreshToken })),
+  ];
 }
 
 /** cookie-parser turns a value that begins with `j:` into an object and keeps the first of two: compare. */

@@ -1,4 +1,5 @@
 // POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
+import { AppError } from "@portico/shared/app-error";
 import { badToken } from "@portico/shared/bearer-token";
 import { success } from "@portico/shared/envelope";
 import { isServed } from "@portico/shared/session-page";
@@ -7,7 +8,13 @@ import { clearSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
-import { type Credentials, credentialsOf, severalHeaders, tokensOf } from "../session/credentials.js";
+import {
+  type Credentials,
+  credentialsOf,
+  refreshTokensOf,
+  severalHeaders,
+  tokensOf,
+} from "../session/credentials.js";
 import { isServedBearer } from "../session/served-session.js";
 import type { SupersededTokens } from "../session/superseded-tokens.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
@@ -27,11 +34,11 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     const isBearer = credentials.authorization.length > 0;
     if (!isBearer) checkPage(deps, credentials, request);
     requireBodyType(request, "json");
-    const session = sessionToEnd(deps, credentials);
+    const sessions = sessionsToEnd(deps, credentials);
     const page = isBearer ? undefined : request.headers.origin;
-    const isReplaced =
-      session !== undefined &&
-      (await isReplacedMeanwhile(deps, session, deps.authClient.logOut(session, page, callerOf(request))));
+    const ends = sessions.map((each) => deps.authClient.logOut(each, page, callerOf(request)));
+    const refreshTokens = isBearer ? [] : refreshTokensOf(credentials.cookies);
+    const isReplaced = await isReplacedMeanwhile(deps, refreshTokens, allEnded(ends));
     // With a Bearer header cookies are ignored, and so they stay; those of a new sign-in are for another session.
     if (!isBearer && !isReplaced) clearSessionCookies(request.headers.cookie, response, deps.appUrl);
     response.json(success(200));
@@ -50,31 +57,48 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
   else requireSessionPage(request, claims.origin ?? deps.appUrl);
 }
 
-/** @returns whether a sign-in in the same browser has replaced the cookies by the time that the session has ended */
+/**
+ * Of several sessions that doubled cookies name, those that were made for other pages live on.
+ * @throws AppError FORBIDDEN where that is so of all of them
+ */
+async function allEnded(ends: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(ends);
+  const refusals = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  const failure = refusals.find((reason) => !isForbidden(reason));
+  if (failure !== undefined) throw failure;
+  if (refusals.length > 0 && refusals.length === ends.length) throw refusals[0];
+}
+
+function isForbidden(reason: unknown): boolean {
+  return reason instanceof AppError && reason.code === "FORBIDDEN";
+}
+
+/** @returns whether a sign-in in the same browser has replaced the cookies by the time that their sessions have ended */
 async function isReplacedMeanwhile(
-  { supersededTokens }: LogoutDeps,
-  session: SessionName,
+  { supersededTokens: { bySignIn, byLogOut } }: LogoutDeps,
+  refreshTokens: readonly string[],
   end: Promise<void>,
 ): Promise<boolean> {
-  const refreshToken = "authorization" in session ? undefined : session.refreshToken;
-  if (refreshToken === undefined) return end.then(() => false);
   let isReplaced = false;
-  const stop = supersededTokens.bySignIn.whenNoted(refreshToken, () => {
+  const replaced = (): void => {
     isReplaced = true;
+  };
+  const stops = refreshTokens.map((token) => bySignIn.whenNoted(token, replaced));
+  await end.finally(() => {
+    for (const stop of stops) stop();
   });
-  await end.finally(stop);
   // Answers to what was asked before must neither set nor clear the cookies of whoever signs in next.
-  supersededTokens.byLogOut.note(refreshToken);
+  for (const token of refreshTokens) byLogOut.note(token);
   return isReplaced;
 }
 
-function sessionToEnd(
+function sessionsToEnd(
   { pageOrigins }: Pick<LogoutDeps, "pageOrigins">,
   { authorization, cookies }: Credentials,
-): SessionName | undefined {
+): readonly SessionName[] {
   const [header, ...others] = authorization;
   if (others.length > 0) throw severalHeaders();
   if (header !== undefined && !isServedBearer(header, pageOrigins)) throw badToken();
-  if (header !== undefined) return { authorization: header };
+  if (header !== undefined) return [{ authorization: header }];
   return tokensOf(cookies);
 }

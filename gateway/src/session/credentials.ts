@@ -32,13 +32,19 @@ export function reliesOnCookies(credentials: Credentials): boolean {
 }
 
 /**
- * What the cookies name their session by; undefined where they name none.
- * @returns both tokens: one of them may have been planted, or have expired
+ * What the cookies name sessions by, for ending these.
+ * @returns both tokens of cookies that count: one of them may have been planted, or have expired
  */
-export function tokensOf(cookies: SessionCookies): CookieTokens | undefined {
-  if (cookies.kind !== "present") return undefined;
+export function tokensOf(cookies: SessionCookies): readonly CookieTokens[] {
+  if (cookies.kind === "none") return [];
+  if (cookies.kind === "unusable") return cookies.named;
   const { accessToken, refreshToken } = cookies;
-  return accessToken === undefined && refreshToken === undefined ? undefined : { accessToken, refreshToken };
+  return accessToken === undefined && refreshToken === undefined ? [] : [{ accessToken, refreshToken }];
+}
+
+/** The refresh tokens among them. */
+export function refreshTokensOf(cookies: SessionCookies): readonly string[] {
+  return tokensOf(cookies).flatMap(({ refreshToken }) => refreshToken ?? []);
 }
 
 /** The refusal of several Authorization headers: they contradict each other. */

@@ -31,7 +31,11 @@ const decide = (credentials: Credentials, appUrl = HTTPS) =>
 describe("decideSession", () => {
   it.each<[string, Credentials, string]>([
     ["nothing", { authorization: [], cookies: { kind: "none" } }, "anonymous"],
-    ["cookies that can't be believed", { authorization: [], cookies: { kind: "unusable" } }, "anonymous"],
+    [
+      "cookies that can't be believed",
+      { authorization: [], cookies: { kind: "unusable", named: [{ refreshToken: "r" }] } },
+      "anonymous",
+    ],
     ["a Bearer header", { ...withCookies(undefined, "r"), authorization: ["Bearer x"] }, "bearer"],
     ["any Authorization header", { ...withCookies(token(900), "r"), authorization: ["Basic x"] }, "bearer"],
     ["an empty Authorization header", { ...withCookies(token(900), "r"), authorization: [""] }, "bearer"],

@@ -5,7 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
 import { callerOf } from "./caller.js";
-import { credentialsOf, tokensOf } from "./credentials.js";
+import { credentialsOf, refreshTokensOf, tokensOf } from "./credentials.js";
 import type { SupersededTokens } from "./superseded-tokens.js";
 
 export interface EndFormerSessionDeps {
@@ -25,14 +25,16 @@ const PATIENCE_MS = 1_500;
  * behind its answer.
  */
 export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
-  const session = tokensOf(credentialsOf(request).cookies);
-  if (session === undefined) return;
+  const { cookies } = credentialsOf(request);
   // First: others of this browser's requests may be refused as soon as it has ended.
-  if (session.refreshToken !== undefined) deps.supersededTokens.bySignIn.note(session.refreshToken);
+  for (const refreshToken of refreshTokensOf(cookies)) deps.supersededTokens.bySignIn.note(refreshToken);
   const caller = callerOf(request);
-  // Whichever page it was made for: its cookies are about to be overwritten.
-  const ended = deps.authClient.logOut(session, undefined, caller).catch((err: unknown) => {
-    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
-  });
-  await Promise.race([ended, setTimeout(PATIENCE_MS, undefined, { ref: false })]);
+  const ends = tokensOf(cookies).map((session) =>
+    // Whichever page it was made for: its cookies are about to be overwritten.
+    deps.authClient.logOut(session, undefined, caller).catch((err: unknown) => {
+      deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
+    }),
+  );
+  if (ends.length === 0) return;
+  await Promise.race([Promise.all(ends), setTimeout(PATIENCE_MS, undefined, { ref: false })]);
 }

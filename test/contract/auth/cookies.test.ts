@@ -388,6 +388,19 @@ describe("POST /logout", () => {
     for (const each of [one, other]) expect((await each.get("/me")).status).toBe(401);
   });
 
+  it.each(["expTime=1; expTime=2", 'expTime="a b"', "accessToken=x", "refreshToken=x"])(
+    "ends the session where %s is planted beside its cookies",
+    async (planted) => {
+      const headers = { Cookie: `${browser.cookieHeader}; ${planted}`, Origin: stack.appUrl };
+      const answer = await apiOf(`${stack.appUrl}/api`, headers).send("POST", "/logout");
+      expect([answer.status, setCookies(answer).every(isClearing)]).toEqual([200, true]);
+      for (const name of ["accessToken", "refreshToken"]) {
+        const left = Browser.with(stack, { [name]: browser.cookies[name] });
+        expect((await left.get("/me")).status).toBe(401);
+      }
+    },
+  );
+
   it("ends the session of a Bearer header", async () => {
     const token = browser.cookies.accessToken ?? "";
     const api = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
