@@ -49,15 +49,17 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     return (await deps.store.count(table, pipeline)) > 0;
   };
   const rules = await Promise.all(
-    explained.map(async ({ rule, grants, because }) => ({
-      ...ruleJson(rule),
-      applies: grants.length > 0,
-      ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
-      ...warningOf(grants, question.action, table),
-      ...(id === undefined
-        ? {}
-        : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),
-    })),
+    explained.map(async ({ rule, grants, because }) => {
+      const hits = id === undefined ? undefined : await Promise.all(grants.map(({ rows }) => matches(rows)));
+      return {
+        ...ruleJson(rule),
+        ...presetsJson(rule, hits && grants[hits.indexOf(true)]),
+        applies: grants.length > 0,
+        ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
+        ...warningOf(grants, question.action, table),
+        ...(hits === undefined ? {} : { matches: hits.includes(true) }),
+      };
+    }),
   );
   const seen = rights.seenRows(catalog, table, question.action);
   const showsNone = seen?.kind === "never";
@@ -150,6 +152,13 @@ function warningOf(grants: readonly WriteGrant[], action: Action, table: Table):
 
 function ruleJson({ id, roleId, filter, fields, presets, check }: Rule): JsonObject {
   return { id, role: roleId, filter, fields, presets, check };
+}
+
+/** What a rule sets of the record: of one's own it sets less than it says (see `sparing` in rights.ts). */
+function presetsJson({ presets }: Rule, matching: WriteGrant | undefined): JsonObject {
+  if (presets === null || matching === undefined) return {};
+  const set = Object.entries(presets).filter(([name]) => Object.hasOwn(matching.presets, name));
+  return { presets: Object.fromEntries(set) };
 }
 
 /** Matches nothing; an `_or` of nothing would match everything. */

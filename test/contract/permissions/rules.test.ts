@@ -1230,6 +1230,30 @@ describe("asking about permissions", () => {
     expect(read.map(({ name }) => name)).not.toContain("password");
   });
 
+  it("POST /svc_permission/explain leaves out what a rule presets of others and not of oneself", async () => {
+    const pending = await make(admin, "svc_role", { name: "Pending" });
+    const cyd = await make(admin, "svc_user", { email: "cyd@example.com", role });
+    const presets = { role: pending.id, name: "$user.email", isActive: true };
+    await rule({ table: "svc_user", action: "read" });
+    await rule({ table: "svc_user", action: "update", fields: "name", presets });
+    const presetsOf = async (id?: unknown): Promise<unknown> => {
+      const question = { user: annId, table: "svc_user", action: "update", ...(id ? { id } : {}) };
+      const [why] = (await explain(question)).body.data;
+      return [why.allowed, why.rules[0].presets];
+    };
+    expect(await presetsOf(annId)).toEqual([true, { name: "$user.email" }]);
+    expect(await presetsOf(cyd.id)).toEqual([true, presets]);
+    expect(await presetsOf()).toEqual([true, presets]);
+    const change = async (id: unknown): Promise<Row> => {
+      expect((await ann.patch(`/svc_user/${id}`, { name: "x" })).status).toBe(200);
+      return (await admin.get(`/svc_user/${id}`)).body.data[0];
+    };
+    expect(await change(annId)).toMatchObject({ name: "ann@example.com", role: { id: role } });
+    expect(await change(cyd.id)).toMatchObject({ name: "ann@example.com", role: { id: pending.id } });
+    await admin.patch(`/svc_user/${annId}`, { name: "Ann" });
+    for (const path of [`/svc_user/${cyd.id}`, `/svc_role/${pending.id}`]) await admin.delete(path);
+  });
+
   it("POST /svc_permission/explain tells of a check from before that can't see what is written", async () => {
     const { id } = await rule({ action: "update", check: { team: { name: "red" } } });
     const rules = async (): Promise<Row[]> =>
