@@ -11,7 +11,7 @@ import { findTable } from "../records/find-table.js";
 import { expectedVersions, type Versioned } from "../records/version.js";
 import { type Created, create } from "../records/write/create.js";
 import { update } from "../records/write/update.js";
-import { requireRecord } from "../records/write/write-guard.js";
+import { requireChange } from "../records/write/write-guard.js";
 import { contentBytes } from "./content-bytes.js";
 import { ContentMissing } from "./content-store.js";
 import type { FileDeps } from "./deps.js";
@@ -50,7 +50,8 @@ export async function replace(
   { request, response, parameters }: Exchange,
 ): Promise<Versioned> {
   const asked = { caller: callerOf(request), table: deps.fileTables.files, id: idText };
-  const id = await requireRecord(deps, { ...asked, principal: principalOf(request) }, "update", CONTENT);
+  const wish = { [CONTENT]: "content" };
+  const id = await requireChange(deps, { ...asked, principal: principalOf(request) }, wish);
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
     const principal = await presentAt(request);

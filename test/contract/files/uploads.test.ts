@@ -362,19 +362,32 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     expect(await keptIn(database)).toEqual(before);
   });
 
-  test("a rule that lets only the title be changed lets no content be replaced", async () => {
+  test("a rule that lets only the title be changed lets no content be replaced: as with a filename in JSON", async () => {
     const { id } = await uploaded(ann, "former", "a.txt", { isPublic: "true" });
     const [role] = (await admin.post("/svc_role", { name: "captions" })).body.data;
-    await admin.post("/svc_permission", [
-      { role: role.id, table: "svc_file", action: "read" },
-      { role: role.id, table: "svc_file", action: "update", fields: "title" },
-    ]);
+    const rule = { role: role.id, table: "svc_file", action: "update" };
+    await admin.post("/svc_permission", { ...rule, fields: "title" });
     const writer = { email: "captions@example.com", password: "correct horse battery" };
     await admin.post("/svc_user", { ...writer, role: role.id });
     const api = await signIn(`${stack.appUrl}/api`, writer);
+    const refusals = async (of = id): Promise<unknown[]> => {
+      const byName = await api.patch(`/svc_file/${of}`, { filename: "n" });
+      const byContent = await api.send("PATCH", `/svc_file/${of}`, { body: fileForm("new", "n") });
+      const both = [byName, byContent].map(({ status, body }) => ({ status, message: body.message }));
+      expect(both[1]).toEqual(both[0]);
+      return [byName.status, byName.body.message];
+    };
     expect((await api.patch(`/svc_file/${id}`, { title: "t" })).status).toBe(200);
-    expect((await api.send("PATCH", `/svc_file/${id}`, { body: fileForm("new", "n") })).status).toBe(403);
-    expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+    expect(await refusals()).toEqual([400, ["filename: unknown field"]]);
+    await admin.post("/svc_permission", { ...rule, action: "read", fields: null });
+    expect(await refusals()).toEqual([400, ["filename: you may not write it"]]);
+    // Of other files a rule lets it be written.
+    await admin.post("/svc_permission", { ...rule, fields: "filename", filter: { title: "open" } });
+    expect(await refusals()).toEqual([403, expect.stringContaining('"filename"')]);
+    expect((await refusals("0".repeat(24)))[0]).toBe(404);
+    expect((await api.patch(`/svc_file/${id}`, { title: "open" })).status).toBe(200);
+    expect((await api.send("PATCH", `/svc_file/${id}`, { body: fileForm("newer", "n") })).status).toBe(200);
+    expect((await bytesOf(`/assets/${id}`)).toString()).toBe("newer");
   });
 
   test("a rule that sets the name sets it for new content too, as one does for an upload", async () => {

@@ -6,19 +6,11 @@ import { idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
-import type { AuthorizedPredicate } from "../../query/ast.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { unlessOvertaken } from "../../until-still.js";
 import { underNote } from "../acting-for.js";
-import {
-  alternativesFor,
-  type BodyContext,
-  type BroughtLinks,
-  openWrite,
-  PLAIN,
-  unwritable,
-} from "../body/bind-body.js";
-import { anyRow, chooseUpdate, judgeRows } from "../body/choose-rule.js";
+import { alternativesFor, type BroughtLinks, openWrite, PLAIN } from "../body/bind-body.js";
+import { anyRow, chooseUpdate } from "../body/choose-rule.js";
 import { judgeForeign } from "../body/judge-foreign.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
@@ -40,6 +32,7 @@ import {
   requireChangeable,
   requireVersion,
   untilUncontended,
+  unwritableIn,
   type Wanted,
 } from "./write-guard.js";
 import { bringsRecords, checkWithNested, makeForChange } from "./write-nested.js";
@@ -156,13 +149,6 @@ async function updateOne(
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return { ...record, isWritten };
-}
-
-/** What of a body that is for other records stands in the way, if this one may be changed at all. */
-function unwritableIn(deps: RecordDeps, context: BodyContext, id: Stored, body: Json): Promise<string[]> {
-  const isFor = async (rows: AuthorizedPredicate): Promise<boolean> =>
-    (await judgeRows(deps, context.table, id, rows)) !== undefined;
-  return unwritable(context, body, isFor);
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */

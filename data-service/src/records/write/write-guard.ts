@@ -1,16 +1,17 @@
 // What stands around the write of one record: whether the caller may make it, which version the record must have, and trying
 // again until others leave it alone.
+import type { Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import { refuseContended, untilStill } from "../../until-still.js";
-import { type BodyContext, PLAIN } from "../body/bind-body.js";
-import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/choose-rule.js";
+import { alternativesFor, type BodyContext, openWrite, PLAIN, unwritable } from "../body/bind-body.js";
+import { anyRow, judgeRows, notAllowed } from "../body/choose-rule.js";
 import { decided } from "../delete/await-leaving.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
-import { type RecordShape, recordShape } from "../read/read-one.js";
+import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
 import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
@@ -125,25 +126,35 @@ export async function requireChangeable(
   await requireVersion(deps, shape, id, expected);
 }
 
+/** What of a body that is for other records stands in the way, if this one may be changed at all. */
+export function unwritableIn(
+  deps: Pick<RecordDeps, "store">,
+  context: BodyContext,
+  id: Stored,
+  body: Json,
+): Promise<string[]> {
+  const isFor = async (rows: AuthorizedPredicate): Promise<boolean> =>
+    (await judgeRows(deps, context.table, id, rows)) !== undefined;
+  return unwritable(context, body, isFor);
+}
+
 /**
- * Lets a request pass if some rule may let it change or delete this record: before its body is read.
- * @param member only rules that let this member be written count
- * @throws AppError 401, 403, 404
+ * Lets a request pass if the caller may change this record so: before its own body is read.
+ * @throws AppError 400, 401, 403, 404
  */
-export async function requireRecord(
+export async function requireChange(
   deps: RecordDeps,
   { principal, table: tableName, id: givenId }: RecordCall,
-  action: "update" | "delete",
-  member: string,
+  body: Json,
 ): Promise<Stored> {
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.get();
   const table = findTable(catalog, tableName, rights);
-  rights.require(catalog, table, action);
+  const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
+  const rows = anyRow(alternativesFor(context, body));
   const id = parseId(table, givenId);
-  const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
-  const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
-  const wanted: Wanted = { rows: anyRow(fitting), action };
-  await untilUncontended(deps, table, id, () => judgeRecord(deps, shape, id, wanted));
+  const refusedMembers = () => unwritableIn(deps, context, id, body);
+  const wanted: Wanted = { rows, action: "update", refusedMembers };
+  await untilUncontended(deps, table, id, () => judgeRecord(deps, context.shape, id, wanted));
   return id;
 }
