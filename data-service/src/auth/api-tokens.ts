@@ -28,10 +28,7 @@ export interface ApiTokensDeps extends WhileSignedInDeps {
 }
 
 const NAME_MAX_CHARACTERS = 100;
-/**
- * Every token is listed and kept until it is revoked, and nobody has this many programs. A few more, made at the same
- * moment, do no harm.
- */
+/** Every token is listed and kept until it is revoked, and nobody has this many programs. */
 const MOST_OF_ONE_USER = 100;
 const NEVER = "never";
 
@@ -49,8 +46,7 @@ export async function makeApiToken(
   const { userId } = maker;
   const now = deps.clock.now();
   const wish = readBody(body, now);
-  if ((await deps.apiTokens.countOf(userId)) >= MOST_OF_ONE_USER)
-    throw new AppError("CONFLICT", `You have ${MOST_OF_ONE_USER} API tokens; remove one of them first.`);
+  if ((await deps.apiTokens.countOf(userId)) >= MOST_OF_ONE_USER) throw tooMany();
   const text = makeApiTokenText();
   const hash = hashOfApiToken(text) ?? "";
   const facts = { name: wish.name, readOnly: String(wish.readOnly) };
@@ -58,10 +54,14 @@ export async function makeApiToken(
   const token = await whileSignedIn(
     deps,
     maker,
-    (session) => {
+    async (session) => {
       const made = { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null };
       const insert = () => deps.apiTokens.insert(made, hash);
-      return tellingUncertain({ audit: deps.audit, client }, () => [event], insert);
+      const stored = await tellingUncertain({ audit: deps.audit, client }, () => [event], insert);
+      // Of those that are made at the same moment, the last one sees all that stay. The others may see it, and go as well.
+      if ((await deps.apiTokens.countOf(userId)) <= MOST_OF_ONE_USER) return stored;
+      await deps.apiTokens.removeOf(userId, stored.id);
+      throw tooMany();
     },
     ({ id }) => deps.apiTokens.removeOf(userId, id),
   );
@@ -119,6 +119,10 @@ function shown({ id, name, readOnly, origin, createdAt, expiresAt, lastUsedAt }:
     expiresAt: expiresAt?.toISOString() ?? NEVER,
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
   };
+}
+
+function tooMany(): AppError {
+  return new AppError("CONFLICT", `You have ${MOST_OF_ONE_USER} API tokens; remove one of them first.`);
 }
 
 function noSuchToken(): AppError {

@@ -111,6 +111,22 @@ describe("POST /auth/api-tokens", () => {
     expect((await owner.post("/auth/api-tokens", wish)).status).toBe(201);
   });
 
+  it("makes no more than a hundred of one user, on however many instances they are asked for at once", async () => {
+    const eager = { email: "eager@example.com", password: "eager's password" };
+    await admin.post("/svc_user", eager);
+    const owners = [await signIn(base, eager), await signIn(`${twin.appUrl}/api`, eager)];
+    const wish = { name: "ci", expiresAt: "never" };
+    const asked = Array.from({ length: 75 }, () =>
+      owners.map((owner) => owner.post("/auth/api-tokens", wish)),
+    );
+    const answers = await Promise.all(asked.flat());
+    const made = answers.flatMap(({ status, body }) => (status === 201 ? [body.data[0].id] : []));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
+    expect(made.length).toBeLessThanOrEqual(100);
+    const kept = (await owners[0]?.get("/auth/api-tokens"))?.body.data.map(({ id }: Row) => id);
+    expect(new Set(kept)).toEqual(new Set(made));
+  });
+
   it("is 401 without a session, and 403 from a foreign page by cookie", async () => {
     expect((await apiOf(base).post("/auth/api-tokens", {})).status).toBe(401);
     const browser = new Browser(stack);
