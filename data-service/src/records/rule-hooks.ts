@@ -22,12 +22,8 @@ export interface RuleHooksDeps {
 
 /** Of the table of rules. */
 export function makeRuleHooks({ catalogs, tables, forget, read }: RuleHooksDeps): TableHooks {
-  const check = (catalog: Catalog, rules: readonly Json[]): void => {
-    const problems = rules.flatMap((rule, at) =>
-      ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables }).map((problem) =>
-        rules.length === 1 ? problem : `[${at}].${problem}`,
-      ),
-    );
+  const check = (catalog: Catalog, rule: Json): void => {
+    const problems = ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables });
     if (problems.length > 0) throw new AppError("VALIDATION_ERROR", { message: problems });
   };
   return {
@@ -38,7 +34,7 @@ export function makeRuleHooks({ catalogs, tables, forget, read }: RuleHooksDeps)
       if (isObject(body) && leavesMeaning(body)) return;
       const stored = await read(id);
       if (stored !== undefined && isObject(body))
-        await catalogs.decide((now) => check(now, [{ ...stored, ...body }]));
+        await catalogs.decide((now) => check(now, { ...stored, ...body }));
     },
   };
 }

@@ -23,8 +23,8 @@ export interface TableHooks {
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** The fields of those marks that say something of the value in a field: wherever it stays, they stay. */
   marksOf(table: Table, field: string): readonly string[];
-  /** @throws AppError 400 with every problem of the new records */
-  beforeCreate(catalog: Catalog, bodies: readonly Json[]): void;
+  /** @throws AppError 400 with every problem of the new record */
+  beforeCreate(catalog: Catalog, body: Json): void;
   /** @throws AppError 400 with every problem that the record would have */
   beforeUpdate(id: Stored, body: Json): Promise<void>;
   /** The plan without what the record has already, where writing it again would mean something. */

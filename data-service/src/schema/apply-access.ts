@@ -224,7 +224,7 @@ async function refusalsOf(
   try {
     const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
     alternativesFor(context, json);
-    context.hooks.beforeCreate(catalog, [json]);
+    context.hooks.beforeCreate(catalog, json);
     return [];
   } catch (error) {
     if (error instanceof AppError) return [error.messages].flat().map((problem) => `${path}.${problem}`);

@@ -224,6 +224,24 @@ describe("a create with records inside", () => {
     expect(await counts()).toEqual([0, 0, 0, 0, 0, 1]);
   });
 
+  it("says where in the request a rule stands that fits no table, as of all that is wrong with it", async () => {
+    const relations = [{ name: "rule", type: "many-to-one", table: "svc_permission" }];
+    await makeTable(admin, { name: "guards", columns: [{ name: "name", type: "string" }], relations });
+    const misfit = { table: "tags", action: "read", fields: "nosuch" };
+    const reason = 'unknown field "nosuch" on "tags"';
+    const refused = async (path: string, body: unknown): Promise<unknown> => {
+      const { status, body: answer } = await admin.post(path, body);
+      return [status, answer.message];
+    };
+    const guarded = [{ name: "a" }, { name: "b", rule: misfit }];
+    expect(await refused("/guards", guarded)).toEqual([400, [`[1].rule.fields: ${reason}`]]);
+    expect(await refused("/guards", guarded[1])).toEqual([400, [`rule.fields: ${reason}`]]);
+    expect(await refused("/svc_permission", [misfit])).toEqual([400, [`[0].fields: ${reason}`]]);
+    expect(await refused("/svc_permission", misfit)).toEqual([400, [`fields: ${reason}`]]);
+    for (const table of ["guards", "svc_permission"])
+      expect((await admin.get(`/${table}`)).body.data).toEqual([]);
+  });
+
   it("says where in the request a link to an unknown record stands", async () => {
     const lost = "0190163d-8694-739b-aea5-966c26f8ad91";
     const post = (...tags: string[]) => ({ title: "x", tags });
