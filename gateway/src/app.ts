@@ -2,6 +2,7 @@
 import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import type { Logger } from "@portico/shared/logger";
+import { isQueryByPost } from "@portico/shared/method-override";
 import { matchedRoute, metricsPage, type Registry } from "@portico/shared/metrics";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
@@ -62,7 +63,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.use("/api", forPages, findSessionCookies());
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
-  app.use(ownRoutes(appDeps));
+  app.use(knowingQueries(ownRoutes(appDeps)));
   app.use(proxyRoute(appDeps));
 
   app.use(...staticSite(config.staticDir));
@@ -102,6 +103,21 @@ const OWN = new Set(["login", "logout", "auth", "docs"]);
 
 /** No call below these takes parameters in its address; the other OAuth routes have some of their own. */
 const BARE = ["/api/login", "/api/logout", "/api/auth/providers", "/api/auth/:provider/link"];
+
+/**
+ * A POST that stands for a QUERY is one for the gateway's own routes, which have none, and so refuse it as the data service's
+ * do. It is passed on as it came.
+ */
+function knowingQueries(own: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    if (!isQueryByPost(request)) return own(request, response, next);
+    request.method = "QUERY";
+    own(request, response, (reason) => {
+      request.method = "POST";
+      next(reason);
+    });
+  };
+}
 
 /** The gateway's own routes; a call that is only passed on skips all of them at once. */
 function ownRoutes(deps: AppDeps): Router {

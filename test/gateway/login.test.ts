@@ -546,3 +546,46 @@ describe("GET /api/auth/providers", () => {
     expect(rig.upstream.arrived).toEqual([]);
   });
 });
+
+describe("a POST that stands for a QUERY", () => {
+  let linking: Rig;
+  beforeAll(async () => {
+    linking = await startRig({ OAUTH_DEV_PROVIDER: "on" });
+  });
+  afterEach(() => linking.upstream.forget());
+  afterAll(() => linking.stop());
+  const query = (path: string): Promise<Response> =>
+    linking.call(path, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "X-HTTP-Method-Override": "QUERY",
+        Cookie: cookies({ accessToken: accessToken({ origin: APP_URL }), refreshToken: "svc_rt_1" }),
+      },
+      body: JSON.stringify({ ...CREDENTIALS, redirect: `${APP_URL}/` }),
+    });
+
+  it.each([
+    ["/api/login", "POST, OPTIONS"],
+    ["/api/logout/", "POST, OPTIONS"],
+    ["/api/auth/google/link", "POST, OPTIONS"],
+    ["/api/auth/google", "GET"],
+    ["/api/auth/providers", "GET, HEAD, OPTIONS"],
+    ["/api/docs", "GET, HEAD, OPTIONS"],
+  ])("is refused by a route of the gateway's own, and nothing is done: %s", async (path, allow) => {
+    const response = await query(path);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
+    expect((await readError(response)).message).toMatch(/^QUERY is not allowed here, but /);
+    expect([response.headers.getSetCookie(), linking.upstream.arrived]).toEqual([[], []]);
+  });
+
+  it.each(["/api/auth/login", "/api/posts"])("is passed on as it came where it is not: %s", async (path) => {
+    linking.upstream.on(`POST ${path.slice(4)}`, refusal(405, "METHOD_NOT_ALLOWED", "No."));
+    await query(path);
+    const arrived = linking.upstream.arrived.map(({ method, headers }) => [
+      method,
+      headers["x-http-method-override"],
+    ]);
+    expect(arrived).toEqual([["POST", "QUERY"]]);
+  });
+});
