@@ -27,9 +27,14 @@ const RESERVED_PATHS = new Set([
 /** Ids whose address does not lead to a record: `/posts/changes` and `/posts/import` are separate calls. */
 const RESERVED_IDS = new Set(["changes", "import"]);
 
+/** Those that whoever parses an address takes for a step in its path, however they are encoded. */
+const PATH_STEPS = new Set([".", ".."]);
+
 /** What is wrong with the id given for a new record, or undefined. @param text the id as it stands in an address */
 export function idProblem(text: string): string | undefined {
   if (text === "") return "must not be empty, for such a record has no address; choose another id";
+  if (PATH_STEPS.has(text))
+    return `must not be "${text}", for such a record has no address; choose another id`;
   return RESERVED_IDS.has(text) ? `must not be "${text}", the name of a call; choose another id` : undefined;
 }
 

@@ -564,14 +564,17 @@ describe("root", () => {
       changes: 'must not be "changes", the name of a call; choose another id',
       import: 'must not be "import", the name of a call; choose another id',
       "": "must not be empty, for such a record has no address; choose another id",
+      ".": 'must not be ".", for such a record has no address; choose another id',
+      "..": 'must not be "..", for such a record has no address; choose another id',
     };
     for (const [id, problem] of Object.entries(problems))
       for (const dryRun of ["true", "false"]) {
         const { status, body } = await root.ndjson(table, JSON.stringify({ id }), { dryRun });
         expect([status, body.message]).toEqual([400, [`line 1: id: ${problem}`]]);
       }
-    expect((await root.ndjson(table, '{"id":"change"}')).status).toBe(200);
-    expect((await admin.get(`/${table}`)).body.data.map(({ id }: Row) => id)).toEqual(["change"]);
+    expect((await root.ndjson(table, '{"id":"..."}\n{"id":"change"}')).status).toBe(200);
+    expect((await admin.get(`/${table}`)).body.data.map(({ id }: Row) => id)).toEqual(["...", "change"]);
+    for (const id of ["...", "change"]) expect((await admin.get(`/${table}/${id}`)).status).toBe(200);
   });
 
   it("is told of ids that are taken, and the records that have them stay as they are", async () => {
