@@ -372,6 +372,16 @@ describe("rights", () => {
     expect(JSON.stringify(withRole[0]?.rows)).toContain(USER_ID);
   });
 
+  it("presets of role, state, address and password are left out of the change of one's own record alone", () => {
+    const users = systemTable("svc_user");
+    const presets = { isActive: false, email: "x@example.com", name: "x" };
+    const rules = [{ table: "svc_user", action: "update" as const, presets }];
+    const [others, oneself, ...more] = rights(user(false), rules).write(all, users, "update");
+    const own = expect.objectContaining({ kind: "test", column: users.idColumn });
+    expect([others?.presets, oneself?.presets, more]).toEqual([presets, { name: "x" }, []]);
+    expect(oneself?.rows).toMatchObject({ kind: "and", of: expect.arrayContaining([own]) });
+  });
+
   describe("to change and delete", () => {
     const GONE: Partial<Rule> = { filter: { gone: 1 } };
     const books = table("books");

@@ -284,10 +284,10 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
   const oneself: WriteGrant = {
     ...others,
     presets: ownPresets,
-    rows: conjunction([grant.rows, negation(isRoot)]),
+    rows: conjunction([grant.rows, negation(isRoot), isOneself]),
     members: (member) => !kept.includes(member) && others.members(member),
   };
-  // The first that fits counts, and the rows of `oneself` are among those of `others`, too.
+  // No row is of both: where a check refuses the first, the second must not be tried without the presets.
   return [others, oneself];
 }
 

@@ -910,6 +910,31 @@ describe("user administration by a permitted role", () => {
     expect(body.data[0]).toMatchObject({ name: "Named", isActive: false, role: { id: namer } });
   });
 
+  it("is refused where a check does not take what presets make of somebody else", async () => {
+    const clerk: string = (await make(admin, "svc_role", { name: "Clerk" })).id;
+    const team: string = (await make(admin, "svc_role", { name: "Team" })).id;
+    const update = { role: clerk, table: "svc_user", action: "update", fields: "name" };
+    await rule({ role: clerk, table: "svc_user" });
+    const clerks = { email: "clerk@example.com", password: "a clerk's password" };
+    await make(admin, "svc_user", { ...clerks, role: clerk });
+    const api = await signIn(`${stack.appUrl}/api`, clerks);
+    const { id } = await make(admin, "svc_user", { email: "member@example.com", name: "before", role: team });
+    for (const [presets, check] of [
+      [{ role: "$role.id" }, { role: { name: "Team" } }],
+      [{ isActive: "$user.isRootAdmin" }, { isActive: true }],
+      [{ email: "$user.email" }, { email: "member@example.com" }],
+    ] as const) {
+      const made = await rule({ ...update, presets, check });
+      expect(refusal(await api.patch(`/svc_user/${id}`, { name: "changed" }))).toEqual([
+        403,
+        'No rule lets you update a "svc_user" record with these values.',
+      ]);
+      await admin.delete(`/svc_permission/${made.id}`);
+    }
+    const { body } = await admin.get(`/svc_user/${id}`);
+    expect(body.data[0]).toMatchObject({ name: "before", isActive: true, role: { id: team } });
+  });
+
   it("changes nobody's own role or state", async () => {
     expect((await ann.patch(`/svc_user/${annId}`, { role: null })).status).toBe(403);
     expect((await ann.patch(`/svc_user/${annId}`, { isActive: false })).status).toBe(403);
