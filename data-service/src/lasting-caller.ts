@@ -1,6 +1,5 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, and that takes effect within
 // seconds.
-import { endedMeanwhile } from "@portico/shared/bearer-token";
 import { KNOWN_FOR_MS } from "./auth/session.js";
 import type { Requester } from "./principal.js";
 
@@ -12,18 +11,14 @@ export class LastingCaller {
   /** When the request began, or the caller was looked at since. */
   #lookedAt = performance.now();
   #readAt: number;
-  readonly #present: () => Promise<Requester | undefined>;
+  readonly #present: () => Promise<Requester>;
 
   /**
    * @param principal as it was when the request began
-   * @param present who it is now; undefined when the session or token has ended
+   * @param present who it is now; it throws when the session or token has ended
    * @param readAt when that was read, by `performance.now()`: for an earlier request, if it was remembered
    */
-  constructor(
-    principal: Requester,
-    present: () => Promise<Requester | undefined>,
-    readAt = performance.now(),
-  ) {
+  constructor(principal: Requester, present: () => Promise<Requester>, readAt = performance.now()) {
     this.#principal = principal;
     this.#present = present;
     this.#readAt = readAt;
@@ -48,11 +43,9 @@ export class LastingCaller {
   async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Requester> {
     const asked = performance.now();
     if (asked < this.dueAt(maxAgeMs)) return this.#principal;
-    const principal = await this.#present();
-    if (principal === undefined) throw endedMeanwhile();
-    this.#principal = principal;
+    this.#principal = await this.#present();
     this.#lookedAt = asked;
     this.#readAt = asked;
-    return principal;
+    return this.#principal;
   }
 }

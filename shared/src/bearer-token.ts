@@ -32,7 +32,7 @@ export function badToken(
   return new AppError(code, { ...refusal, headers: BAD_TOKEN });
 }
 
-/** The refusal of a request whose session, or API token, ended while it was under way. */
+/** The refusal of a request whose session ended while it was under way. */
 export function endedMeanwhile(): AppError {
   return new AppError("INVALID_TOKEN", { message: "Your session has ended.", headers: ENDED_MEANWHILE });
 }

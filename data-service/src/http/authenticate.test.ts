@@ -387,6 +387,32 @@ describe("the caller of an answer that lasts", () => {
     expect(await byNow(await bearer())).toMatchObject({ userId: ANN, roleId: null, isRootAdmin: true });
   });
 
+  it("is refused by what ended: a session, or a token that was removed or has expired", async () => {
+    const [expiring, removed] = [await newApiToken(), await newApiToken()];
+    const session = String((await logIn()).body.accessToken);
+    const began = performance.now();
+    const time = jest.spyOn(performance, "now").mockReturnValue(began);
+    const refusalOf = async (token: string) => {
+      time.mockReturnValue(began);
+      const { body } = await call("GET", "/who-lasting", { Authorization: `Bearer ${token}` });
+      return [body.statusCode, body.error];
+    };
+    meanwhile = () => {
+      time.mockReturnValue(began + 5_000);
+      keepToken(expiring, { expiresAt: new Date(0) });
+      apiTokens.delete(hashOfApiToken(removed));
+      stored.clear();
+    };
+    try {
+      const refused = (code: string, message: string) => [401, expect.objectContaining({ code, message })];
+      expect(await refusalOf(session)).toEqual(refused("INVALID_TOKEN", "Your session has ended."));
+      expect(await refusalOf(expiring)).toEqual(refused("TOKEN_EXPIRED", "The access token has expired."));
+      expect(await refusalOf(removed)).toEqual(refused("INVALID_TOKEN", "The token is not valid."));
+    } finally {
+      time.mockRestore();
+    }
+  });
+
   it.each(ways)(
     "is remembered for five seconds in all, by whichever requests: by %s",
     async (_by, bearer, end) => {

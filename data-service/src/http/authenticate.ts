@@ -1,6 +1,6 @@
 // Authorization header -> Principal. A bad credential is refused on every route, never treated as anonymous.
 import { AppError } from "@portico/shared/app-error";
-import { badToken, bearerToken, isAboutToken } from "@portico/shared/bearer-token";
+import { badToken, bearerToken, endedMeanwhile, isAboutToken } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/methods";
@@ -93,7 +93,7 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
   const presented = request.headersDistinct.authorization;
   const { principal, readAt } =
     presented === undefined ? { principal: ANONYMOUS } : await proved(deps, presented);
-  callers.set(request, new LastingCaller(principal, () => currentPrincipal(deps, request), readAt));
+  callers.set(request, new LastingCaller(principal, () => proveAnew(deps, request), readAt));
   return principal;
 }
 
@@ -103,19 +103,24 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
  * @returns undefined when the session or API token has ended, or its user is no longer active
  */
 export async function currentPrincipal(deps: RecheckDeps, request: Request): Promise<Requester | undefined> {
+  return proveAnew(deps, request).catch((error: unknown) => {
+    if (error instanceof AppError && error.status === 401) return undefined;
+    throw error;
+  });
+}
+
+/** As `currentPrincipal`. @throws AppError 401 by what has ended: a session or an API token */
+async function proveAnew(deps: RecheckDeps, request: Request): Promise<Requester> {
   const principal = principalOf(request);
   if (principal.kind === "anonymous") return principal;
   if (principal.by.kind === "apiToken") {
     const token = bearerToken(request.headers.authorization ?? "") ?? "";
     deps.apiTokenCache.forget(token);
-    const proof = await provedByApiToken(deps, token).catch((error: unknown) => {
-      if (error instanceof AppError && error.status === 401) return undefined;
-      throw error;
-    });
-    return proof?.principal;
+    return (await provedByApiToken(deps, token)).principal;
   }
   const live = await findAnew(deps.sessionCache, principal.by.id, principal.userId);
-  return live && { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
+  if (live === undefined) throw endedMeanwhile();
+  return { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 
 /**
