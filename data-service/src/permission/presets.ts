@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/js
 import {
   type Catalog,
   type Column,
+  isGenerated,
   memberNamed,
   type Relation,
   type Table,
@@ -49,6 +50,7 @@ interface Preset {
 function readPreset(path: string, name: string, json: Json, table: Table, context: Context): Preset {
   const refused = (problem: string): Preset => ({ value: json, problem: `${path}: ${problem}` });
   const member = memberNamed(table, name);
+  if (member !== undefined && isGenerated(member)) return refused("is made by the service");
   const column = member && valueColumn(member, context.catalog);
   if (member === undefined || column === undefined) {
     if (member !== undefined && "link" in member)
@@ -56,7 +58,8 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
         "a list of links can't be set; let the body name it, and say in check what must be in it",
       );
     const toOne = [...table.relations.values()].filter(({ many }) => !many);
-    const known = [...table.columns.keys(), ...toOne.map((relation) => relation.name)];
+    const settable = [...table.columns.values(), ...toOne].filter((each) => !isGenerated(each));
+    const known = settable.map((each) => each.name);
     return refused(`"${table.name}" has no such column or to-one relation${suggestion(name, known)}`);
   }
   if (member.readOnly) return refused("is read-only");
@@ -76,7 +79,7 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
 /** The column whose values a preset may have: the member itself, or the id column of a to-one relation's table. */
 function valueColumn(member: Column | Relation, catalog: Catalog): Column | undefined {
   if ("link" in member) return member.many ? undefined : targetOf(catalog, member).idColumn;
-  return member.generated ? undefined : member;
+  return member;
 }
 
 /** A variable has a different value for each caller, and none for some. */

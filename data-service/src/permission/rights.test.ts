@@ -575,6 +575,14 @@ describe("a rule that is saved", () => {
       ],
     ],
     [
+      { action: "create", presets: { id: "65a00000000000000000000f", createdAt: "$now", createdat: "$now" } },
+      [
+        "presets.id: is made by the service",
+        "presets.createdAt: is made by the service",
+        'presets.createdat: "books" has no such column or to-one relation',
+      ],
+    ],
+    [
       { action: "create", presets: { tags: ["$user.id"] } },
       [
         "presets.tags: a list of links can't be set; let the body name it, and say in check what must be in it",
