@@ -21,6 +21,8 @@ export interface Grant {
 
 /** What one rule lets a caller write. */
 export interface WriteGrant extends Grant {
+  /** Empty for root, who needs none. */
+  readonly ruleId: string;
   readonly presets: JsonObject;
   readonly check: AuthorizedPredicate;
 }
@@ -45,6 +47,7 @@ export function readPolicy(grants: readonly Grant[]): ReadPolicy | undefined {
 /** Compiles one rule. @throws AppError 400 naming what does not fit the table */
 export function compileRule(rule: Rule, table: Table, context: RuleContext): WriteGrant {
   return {
+    ruleId: rule.id,
     rows: predicateOf(rule.filter, table, context, "filter"),
     members: membersOf(rule.fields, table, rule.action),
     presets: presetsOf(rule.presets, table, context),

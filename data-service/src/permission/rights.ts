@@ -49,7 +49,7 @@ type ReadTables = Iterable<Pick<Table, "name">>;
 /** What may be read, by catalog: rules use its names. */
 export type Views = WeakMap<Catalog, ReadView>;
 
-const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
+const EVERYTHING: WriteGrant = { ruleId: "", rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
 const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
 
 /** The tables have other names by now than those that the rules use: whoever asks for the rights again gets those that fit. */

@@ -568,6 +568,38 @@ describe("a relation to a table without a rule", () => {
     expect((await admin.get(`/vault${vaults}`)).body.data).toHaveLength(1);
   });
 
+  it("is not told of, nor a record in it, where a rule's link has come to lead nowhere", async () => {
+    const { id } = await make(admin, `vault${vaults}`, { code: 1 });
+    const { body: made } = await ann.post(`/${items}`, { title: "x" });
+    const set = { fields: "title", presets: { keeper: id } };
+    for (const action of ["create", "update"])
+      await admin.patch(`/svc_permission/${(await ruleOf(action)).id}`, set);
+    await admin.delete(`/vault${vaults}/${id}`);
+    const said = "a rule sets a link to a record that is not there";
+    const files = await filesOf(stack, ANN);
+    for (const [answer, message] of [
+      [await ann.post(`/${items}`, { title: "y" }), [`body: ${said}`]],
+      [await ann.patch(`/${items}/${made.data[0].id}`, { title: "y" }), [`body: ${said}`]],
+      [await ann.post(`/${items}`, [{ title: "y" }, { title: "z" }]), [`[0]: ${said}`, `[1]: ${said}`]],
+      [await files.csv(items, "title\ny\n"), [`line 2: ${said}`]],
+    ] as const)
+      expect([answer.status, answer.body.message]).toEqual([400, message]);
+    const told = stack.dataService.log();
+    for (const action of ["create", "update"])
+      expect(told).toContain(`"rule":"${(await ruleOf(action)).id}"`);
+  });
+
+  it("is not told of where a rule's link lies in records of the other table, which the caller may not change", async () => {
+    const relations = [{ name: "item", type: "one-to-one", table: items, inverse: "card" }];
+    await makeTable(admin, { name: `cards${vaults}`, relations });
+    const { id } = await make(admin, `cards${vaults}`, {});
+    await admin.patch(`/svc_permission/${(await ruleOf("create")).id}`, { presets: { card: id } });
+    expect(refusal(await ann.post(`/${items}`, { title: "x" }))).toEqual([
+      403,
+      "A rule sets a link by which records would change that you may not update.",
+    ]);
+  });
+
   const ruleOf = async (action: string): Promise<Row> =>
     (await admin.get("/svc_permission", { filter: { table: items, action }, sort: "id" })).body.data[0];
 });

@@ -28,7 +28,7 @@ const seeing = (rows: AuthorizedPredicate | undefined): ReadView =>
   new ReadView(catalog, () =>
     rows === undefined ? undefined : { rows, grants: [{ rows, members: () => true }] },
   );
-const nothing = new Set<string>();
+const nothing = { ruleId: "r", presets: {} };
 const toRole = linkToRole(users);
 const checked: CheckedBody = { values: new Map(), links: [toRole] };
 
@@ -51,8 +51,8 @@ describe("authorizeLinks", () => {
   });
 
   it("lets a rule set a link that its subject can't see", () => {
-    const link = authorized(undefined, new Set(["role"]));
-    expect(link).toEqual({ ...toRole, visible: ALWAYS, isPreset: true });
+    const link = authorized(undefined, { ruleId: "r", presets: { role: null } });
+    expect(link).toEqual({ ...toRole, visible: ALWAYS, presetBy: "r" });
   });
 });
 

@@ -2,6 +2,7 @@
 // saying which records the rules let such links change.
 import type { Column, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
+import type { WriteGrant } from "../../permission/compile-rules.js";
 import type { ReadView } from "../../permission/read-view.js";
 import { ALWAYS } from "../../query/ast.js";
 import type { CheckedBody } from "./check-body.js";
@@ -15,16 +16,16 @@ export interface AuthorizedBody {
 
 /**
  * A record that may not be seen is an unknown record: else the answer would tell which ids exist there.
- * @param preset names of relations that a rule sets, whatever the caller may see
+ * @param grant what its rule sets is linked to, whatever the caller may see
  */
 export function authorizeLinks(
   { values, links }: CheckedBody,
   view: ReadView,
-  preset: ReadonlySet<string>,
+  { ruleId, presets }: Pick<WriteGrant, "ruleId" | "presets">,
 ): AuthorizedBody {
   const authorized = links.map((set) =>
-    preset.has(set.relation.name)
-      ? brand({ ...set, visible: set.there, isPreset: true })
+    Object.hasOwn(presets, set.relation.name)
+      ? brand({ ...set, visible: set.there, presetBy: ruleId })
       : brand({ ...set, visible: view.rows(set.target) }),
   );
   return { values, links: authorized };

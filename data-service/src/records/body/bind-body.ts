@@ -212,7 +212,7 @@ function alternativeFor(context: BodyContext, body: Json, { grant, preset, view 
   const filled = preset.size > 0 && isWrite && isObject(body) ? { ...body, ...grant.presets } : body;
   const prepared = hooks.prepare(filled, mode);
   const checked = checkBody(prepared, table, catalog, withMadeUp(view, filled, prepared), mode);
-  const seen = authorizeLinks(checked, shape.view, preset);
+  const seen = authorizeLinks(checked, shape.view, grant);
   const linked = view.movesRecords ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp?.values ?? {}, preset);
   return { rows: grant.rows, check: grant.check, plan: hooks.plan(table, plan, context.rights.isRoot) };

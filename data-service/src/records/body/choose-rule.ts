@@ -14,7 +14,7 @@ import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
 import type { AuthorizedLinks } from "./link-set.js";
-import { type LinkedOptions, requireLinked } from "./require-linked.js";
+import { type LinkedDeps, type LinkedOptions, requireLinked } from "./require-linked.js";
 import { alone, asWhole, MOST_NAMED, type PathOf } from "./violations.js";
 import { chosenLinks, presetLinks, type WritePlan, writesNothing } from "./write-plan.js";
 
@@ -32,7 +32,7 @@ export interface Alternative {
  * @throws AppError VALIDATION_ERROR naming each link to an unknown record, 403 when one satisfies none
  */
 export async function chooseCreates(
-  deps: Pick<RecordDeps, "store">,
+  deps: LinkedDeps,
   table: Table,
   bodies: readonly (readonly Alternative[])[],
   now: Date,
@@ -128,7 +128,7 @@ export interface JudgedUpdate {
  * satisfy its check
  */
 export async function chooseUpdate(
-  deps: Pick<RecordDeps, "store">,
+  deps: LinkedDeps,
   table: Table,
   id: Stored,
   alternatives: readonly Alternative[],

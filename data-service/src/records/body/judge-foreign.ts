@@ -14,16 +14,15 @@ import { allOf, type Document, Names, type Stage, type StoredRecord } from "../.
 import { linksElsewhere } from "../../query/lower/links.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { linksIn } from "../derived/counted-writes.js";
-import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { withJudged } from "./authorize-links.js";
 import { anyRow, unchanged } from "./choose-rule.js";
 import { formerLinks } from "./former-links.js";
 import type { AuthorizedLinks, Judged, JudgedLinks } from "./link-set.js";
-import { requireLinked } from "./require-linked.js";
+import { type LinkedDeps, requireLinked } from "./require-linked.js";
 import type { JudgedPlan, OwnFields, WritePlan } from "./write-plan.js";
 
-type Deps = Pick<RecordDeps, "store">;
+type Deps = LinkedDeps;
 
 /** What else there is to know about a plan. */
 interface About {
@@ -187,9 +186,9 @@ function grouped(
   return [...alike.values()];
 }
 
-function refusal({ relation, target }: AuthorizedLinks): AppError {
-  return new AppError(
-    "FORBIDDEN",
-    `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`,
-  );
+/** Of a link that a rule sets the caller may know neither the member nor the table. */
+function refusal({ relation, target, presetBy }: AuthorizedLinks): AppError {
+  const named = `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`;
+  const unnamed = "A rule sets a link by which records would change that you may not update.";
+  return new AppError("FORBIDDEN", presetBy === undefined ? named : unnamed);
 }

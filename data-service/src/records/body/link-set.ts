@@ -29,8 +29,8 @@ export type { Permitted };
 export interface AuthorizedLinks extends LinkSet, Permitted {
   /** Only these records can be linked to: what the caller may not see is not there. */
   readonly visible: AuthorizedPredicate;
-  /** A rule sets it, whatever the body says. */
-  readonly isPreset?: boolean;
+  /** Id of the rule that sets it, whatever the body says. */
+  readonly presetBy?: string;
 }
 
 /** Links with the records of another table in which the caller may change them. */

@@ -85,12 +85,12 @@ export function broughtId({ id }: WritePlan): Stored | undefined {
 
 /** Links that the body chose: they are known to exist before a check is asked, which would reveal what they lead to. */
 export function chosenLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
-  return mustExist.filter(({ isPreset }) => isPreset !== true);
+  return mustExist.filter(({ presetBy }) => presetBy === undefined);
 }
 
 /** Links that a rule sets. */
 export function presetLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
-  return mustExist.filter(({ isPreset }) => isPreset === true);
+  return mustExist.filter(({ presetBy }) => presetBy !== undefined);
 }
 
 /** A change that leaves everything as it is. */

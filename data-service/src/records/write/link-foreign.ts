@@ -152,7 +152,7 @@ async function moveNoted(
 function asSeenFromHere(set: JudgedLinks): (error: unknown) => never {
   const owning = owningRelation(set);
   return (error) => {
-    if (!(error instanceof Taken) || set.isPreset === true) throw error;
+    if (!(error instanceof Taken) || set.presetBy !== undefined) throw error;
     const [member, ...others] = error.members;
     if (member === undefined || member !== owning || others.length > 0) throw error;
     const { name } = set.relation;
