@@ -656,7 +656,7 @@ describe("roles and rules of a schema file", () => {
     60_000,
   );
 
-  it("that set another record by its id are told by pull, as that is another one elsewhere", async () => {
+  it("that set another record by its id are told by pull, as that is another one elsewhere, and stop the file without it", async () => {
     await writeAll({}, ...LIBRARY);
     const id = await startAnd(async (admin) => {
       const author = (await admin.post("/authors", { name: "Nobody" })).body.data[0].id;
@@ -667,6 +667,12 @@ describe("roles and rules of a schema file", () => {
     expect((await command("pull", file)).errors).toBe(
       `everyone: a rule to create "books" sets "author" to a record by its id, "${id}", which may be another one elsewhere, or none: where the file is applied there, it has to be the id that the record has there\n`,
     );
+    await startAnd(async (admin) => {
+      for (const { id: rule } of (await access(admin)).rules) await admin.delete(`/svc_permission/${rule}`);
+      await admin.delete(`/authors/${id}`);
+    });
+    const wrong = `everyone: WRONG everyone[0].presets.author: there is no "authors" record with the id ${id}\n`;
+    expect(await command("apply", file)).toMatchObject({ code: 1, output: expect.stringContaining(wrong) });
   }, 60_000);
 
   it("that a change of tables has switched off stay, so that what is pulled is what is there, and an undo brings them back", async () => {

@@ -5,6 +5,7 @@ import type { Catalog, Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/stored.js";
 import type { Document } from "../query/lower/document.js";
 import type { WriteMode } from "./body/check-body.js";
+import type { LinkedOptions } from "./body/require-linked.js";
 import type { WritePlan } from "./body/write-plan.js";
 
 /** What a change does to the fields of the record itself, by their names in storage. */
@@ -12,6 +13,9 @@ export interface FieldsChanged {
   readonly set: ReadonlyMap<string, unknown>;
   readonly unset: readonly string[];
 }
+
+/** Where new records stand in a request. */
+export type NewPlaces = Required<Pick<LinkedOptions, "pathOf">> & Pick<LinkedOptions, "isComing">;
 
 /** The hooks of one table, which every write of its records passes, in the order in which they stand here. */
 export interface TableHooks {
@@ -23,8 +27,11 @@ export interface TableHooks {
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** The fields of those marks that say something of the value in a field: wherever it stays, they stay. */
   marksOf(table: Table, field: string): readonly string[];
-  /** @throws AppError 400 with every problem of the new record */
-  beforeCreate(catalog: Catalog, body: Json): void;
+  /**
+   * @param places where in the request each body stands, and which linked records need not be there yet
+   * @throws AppError 400 with every problem of the new records
+   */
+  beforeCreate(catalog: Catalog, bodies: readonly Json[], places: NewPlaces): Promise<void>;
   /** @throws AppError 400 with every problem that the record would have */
   beforeUpdate(id: Stored, body: Json): Promise<void>;
   /** The plan without what the record has already, where writing it again would mean something. */
@@ -63,7 +70,7 @@ export const NO_HOOKS: TableHooks = {
   tolerated: async () => ({}),
   plan: (_table, plan) => plan,
   marksOf: () => [],
-  beforeCreate: () => undefined,
+  beforeCreate: async () => undefined,
   beforeUpdate: async () => undefined,
   withoutKnown: async (_table, _id, plan) => plan,
   changing: (_table, _id, _change, act) => act({}),

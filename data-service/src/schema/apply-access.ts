@@ -1,7 +1,8 @@
 // Makes roles and rules what a schema file says of them, as a root admin would by POST, PATCH and DELETE.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
-import { type Catalog, tableById } from "../catalog/catalog.js";
+import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/stored.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { GoingRules } from "../mongo/going-rules.js";
 import type { Lock } from "../mongo/lock.js";
@@ -24,6 +25,7 @@ import { accessByName, type RolePresetContext, ruleById, rulesByName } from "../
 import type { DescribedRule, StoredAccess, StoredRole } from "../permission/rule.js";
 import { SERVICE } from "../principal.js";
 import { alternativesFor, openWrite, PLAIN } from "../records/body/bind-body.js";
+import { alone } from "../records/body/violations.js";
 import { remove } from "../records/delete/remove.js";
 import { findTable } from "../records/find-table.js";
 import { list } from "../records/read/list.js";
@@ -224,7 +226,8 @@ async function refusalsOf(
   try {
     const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
     alternativesFor(context, json);
-    context.hooks.beforeCreate(catalog, json);
+    const isComing = (_target: Table, id: Stored): boolean => String(id) === NEW_ROLE;
+    await context.hooks.beforeCreate(catalog, [json], { pathOf: alone, isComing });
     return [];
   } catch (error) {
     if (error instanceof AppError) return [error.messages].flat().map((problem) => `${path}.${problem}`);

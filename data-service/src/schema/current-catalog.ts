@@ -77,10 +77,10 @@ export class CurrentCatalog {
    * another instance may have made the table a moment ago.
    * @param decide pure, or at least without effects when it throws
    */
-  async decide<Result>(decide: (catalog: Catalog) => Result): Promise<Result> {
+  async decide<Result>(decide: (catalog: Catalog) => Result | Promise<Result>): Promise<Result> {
     const catalog = await this.get();
     try {
-      return decide(catalog);
+      return await decide(catalog);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const newer = await this.refresh();

@@ -276,11 +276,12 @@ interface HookSources {
 /** The tables whose writes mean more than their columns say. */
 function tableHooks(
   from: RecordSources,
-  { store, catalogs, readRecord, permissions: { rules } }: HookSources,
+  { store, catalogs, readRecord, permissions: { rules, rights } }: HookSources,
 ): HooksOf {
   const {
     store: { db },
     files: { contents, ledger },
+    logger,
   } = from;
   const tables = systemTableNames(from.config.systemTablePrefix);
   const { forget } = rules;
@@ -290,7 +291,7 @@ function tableHooks(
     new Map([
       [tables.users, userHooks(from)],
       [tables.roles, makeRoleHooks({ catalogs, rolesTable: tables.roles, rules })],
-      [tables.permissions, makeRuleHooks({ catalogs, tables, forget, read })],
+      [tables.permissions, makeRuleHooks({ catalogs, store, logger, rights, tables, forget, read })],
       [tables.files, makeFileHooks({ contents, ledger })],
       [tables.folders, makeFolderHooks({ store, treeLock })],
     ]),

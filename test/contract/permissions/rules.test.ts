@@ -974,6 +974,45 @@ describe("user administration by a permitted role", () => {
   });
 });
 
+describe("a rule whose presets link to a record that is not there", () => {
+  const NO_ID = "f".repeat(24);
+  const setting = (team: string) => ({ role, table: "notes", action: "create", presets: { team } });
+  const unknown = (id: string) => [400, [`presets.team: there is no "teams" record with the id ${id}`]];
+  const toldOf = ({ status, body }: Answer) => [status, body.message];
+
+  it("is refused when it is made, one or several, and when it comes to set it", async () => {
+    expect(toldOf(await admin.post("/svc_permission", setting(NO_ID)))).toEqual(unknown(NO_ID));
+    const both = [setting(teams.red.id), setting(NO_ID)];
+    const listed = [`[1].presets.team: there is no "teams" record with the id ${NO_ID}`];
+    expect(toldOf(await admin.post("/svc_permission", both))).toEqual([400, listed]);
+    const { id } = await rule(setting(teams.red.id));
+    const presets = { title: "x", owner: "$user.id", team: NO_ID };
+    expect(toldOf(await admin.patch(`/svc_permission/${id}`, { presets }))).toEqual(unknown(NO_ID));
+    expect((await admin.get(`/svc_permission/${id}`)).body.data[0].presets).toEqual({ team: teams.red.id });
+  });
+
+  it("is refused when it is switched on or changed, and can be made, described and switched off", async () => {
+    const { id: team } = await make(admin, "teams", { name: "gone" });
+    const off = await rule({ ...setting(team), isEnabled: false });
+    const on = await rule(setting(team));
+    await admin.delete(`/teams/${team}`);
+    expect(toldOf(await admin.patch(`/svc_permission/${off.id}`, { isEnabled: true }))).toEqual(
+      unknown(team),
+    );
+    expect(toldOf(await admin.patch(`/svc_permission/${on.id}`, { fields: "title" }))).toEqual(unknown(team));
+    const harmless = { description: "to be seen to", isEnabled: false };
+    expect((await admin.patch(`/svc_permission/${on.id}`, harmless)).status).toBe(200);
+    expect((await admin.post("/svc_permission", { ...setting(team), isEnabled: false })).status).toBe(201);
+    const other = { isEnabled: true, presets: { team: teams.blue.id } };
+    expect((await admin.patch(`/svc_permission/${off.id}`, other)).status).toBe(200);
+  });
+
+  it("is none where the link is nobody's, or depends on the caller", async () => {
+    for (const presets of [{ team: null }, { owner: "$user.id" }])
+      await rule({ table: "notes", action: "create", presets });
+  });
+});
+
 describe("a rule that makes no sense", () => {
   it("is refused when it is saved, naming what is wrong", async () => {
     const { status, body } = await admin.post("/svc_permission", {

@@ -11,7 +11,7 @@ import { alternativesFor, type BodyContext, type BroughtLinks, checkBulk, openWr
 import { type Alternative, chooseCreates } from "./choose-rule.js";
 import { judgeForeign } from "./judge-foreign.js";
 import type { LinkedOptions } from "./require-linked.js";
-import { alone, type PathOf, Violations } from "./violations.js";
+import { alone, type PathOf } from "./violations.js";
 import { broughtId, type JudgedPlan, type Stamp } from "./write-plan.js";
 
 /** Bodies of new records that are right as far as can be told without the database. */
@@ -68,11 +68,7 @@ export async function judgeCreates(
   { pathOf = alone, isComing = () => false, broughtLinksOf }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
   const { beforeCreate } = deps.hooksOf(table);
-  await deps.catalogs.decide((now) => {
-    const violations = new Violations();
-    for (const [at, body] of given.entries()) violations.collect(pathOf(at), () => beforeCreate(now, body));
-    violations.refuseAny();
-  });
+  await deps.catalogs.decide((now) => beforeCreate(now, given, { pathOf }));
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {

@@ -20,7 +20,7 @@ export interface LinkedOptions {
   /** Where in the request each plan stands. */
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
-  readonly isComing?: (target: Table, id: Stored) => boolean;
+  readonly isComing?: ((target: Table, id: Stored) => boolean) | undefined;
   /** Relations through which the plan at a position links to records that the same body makes, or to the one around it. */
   readonly broughtLinksOf?: ((at: number) => ReadonlySet<string> | undefined) | undefined;
   /** They were visible before and are linked to by now, which may be why the caller no longer sees them. */
