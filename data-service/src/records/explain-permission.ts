@@ -1,7 +1,14 @@
 // POST /svc_permission/explain, for root admins: why somebody may, or may not, do something.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject, noObject } from "@portico/shared/json";
-import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  isGenerated,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import { checkedElsewhere } from "../permission/check-rule.js";
 import type { Compiled, WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
@@ -36,7 +43,6 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, question.table);
   const rights = await rightsOf(deps, catalog, question);
-  const explained = rights.compiledRules(catalog, table, question.action);
   const id = question.id === undefined ? undefined : parseId(table, question.id);
   const matches = async (rows: AuthorizedPredicate): Promise<boolean> => {
     const pipeline = [
@@ -48,19 +54,20 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     ];
     return (await deps.store.count(table, pipeline)) > 0;
   };
-  const rules = await Promise.all(
-    explained.map(async ({ rule, grants, because }) => {
-      const hits = id === undefined ? undefined : await Promise.all(grants.map(({ rows }) => matches(rows)));
-      return {
-        ...ruleJson(rule),
-        ...presetsJson(rule, hits && grants[hits.indexOf(true)]),
-        applies: grants.length > 0,
-        ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
-        ...warningOf(grants, question.action, table),
-        ...(hits === undefined ? {} : { matches: hits.includes(true) }),
-      };
-    }),
+  const explained = await Promise.all(
+    rights.compiledRules(catalog, table, question.action).map(async (each) => ({
+      ...each,
+      matching: id === undefined ? undefined : await matchingOf(each.grants, matches),
+    })),
   );
+  const rules = explained.map(({ rule, grants, because, matching }) => ({
+    ...ruleJson(rule),
+    ...presetsJson(rule, matching?.[0]),
+    applies: grants.length > 0,
+    ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
+    ...warningOf(grants, question.action, table),
+    ...(matching === undefined ? {} : { matches: matching.length > 0 }),
+  }));
   const seen = rights.seenRows(catalog, table, question.action);
   const showsNone = seen?.kind === "never";
   const isSeen = seen === undefined || (!showsNone && (id === undefined || (await matches(seen))));
@@ -79,8 +86,22 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     rules,
     ...(question.action === "delete"
       ? {}
-      : { columns: columnsJson(rights, catalog, table, question.action) }),
+      : { columns: columnsJson(rights, catalog, table, question.action, explained) }),
   };
+}
+
+interface Explained extends Compiled {
+  readonly rule: Rule;
+  /** Those of its grants that are for the record in question: a rule has others for one's own record as a user. */
+  readonly matching: readonly WriteGrant[] | undefined;
+}
+
+async function matchingOf(
+  grants: readonly WriteGrant[],
+  matches: (rows: AuthorizedPredicate) => Promise<boolean>,
+): Promise<WriteGrant[]> {
+  const found = await Promise.all(grants.map(({ rows }) => matches(rows)));
+  return grants.filter((_, at) => found[at]);
 }
 
 const NOT_SEEN = "the record may not be read, so it does not exist for a write";
@@ -175,22 +196,38 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
  * For every member of the table, which rules grant it and which don't; for reading, also where it is shown and compared. The
  * id is shown by every rule for reading, and what is always shown is removed by none.
  */
-function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
-  const explained = rights.compiledRules(catalog, table, action).filter(({ grants }) => grants.length > 0);
+function columnsJson(
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  action: Action,
+  rules: readonly Explained[],
+): Json[] {
+  const explained = rules.filter(({ grants }) => grants.length > 0);
   // Nobody reads a secret column, but who may write it is asked first of all.
   const columns = [...table.columns.values()].filter(({ secret }) => action !== "read" || !secret);
   return [...columns, ...table.relations.values()].map((member) => {
-    const reading = action === "read" ? readingOf(rights, catalog, table, member) : {};
+    const more = action === "read" ? readingOf : writingOf;
+    const explanation = more(rights, catalog, table, member);
     const isShownId = action === "read" && member === table.idColumn;
-    const isGranted = ({ grants }: Compiled) => isShownId || grants.some(({ members }) => members(member));
-    const others = reading.shown === "always" ? [] : explained.filter((each) => !isGranted(each));
+    const isGranted = ({ grants, matching = [] }: Explained) =>
+      isShownId || (matching.length > 0 ? matching : grants).some(({ members }) => members(member));
+    const others = explanation.shown === "always" ? [] : explained.filter((each) => !isGranted(each));
     return {
       name: member.name,
-      ...reading,
+      ...explanation,
       grantedBy: explained.filter(isGranted).map(({ rule }) => rule.id),
       removedBy: others.map(({ rule }) => rule.id),
     };
   });
+}
+
+/** Why the caller can't write a member, whatever rule grants it. */
+function writingOf(rights: Rights, catalog: Catalog, table: Table, member: Column | Relation): JsonObject {
+  if (isGenerated(member)) return { because: "is made by the service" };
+  if (member.readOnly) return { because: "is read-only" };
+  const isHidden = "target" in member && !rights.view(catalog).mayLink(table, member);
+  return isHidden ? { because: `"${member.target}" may not be read` } : {};
 }
 
 function readingOf(rights: Rights, catalog: Catalog, table: Table, member: Column | Relation): JsonObject {

@@ -1350,6 +1350,42 @@ describe("asking about permissions", () => {
     for (const path of [`/svc_user/${cyd.id}`, `/svc_role/${pending.id}`]) await admin.delete(path);
   });
 
+  it("POST /svc_permission/explain tells that no rule lets users write their own address, role, state or password", async () => {
+    const { id } = await rule({ table: "svc_user", action: "update", fields: "name,email,role" });
+    const granted = async (record?: string) => {
+      const question = { user: annId, table: "svc_user", action: "update", ...(record && { id: record }) };
+      const { columns } = (await explain(question)).body.data[0];
+      return columns
+        .filter(({ grantedBy }: Row) => grantedBy.includes(id))
+        .map(({ name }: Row) => name)
+        .sort();
+    };
+    expect(await granted(annId)).toEqual(["name"]);
+    expect(await granted(bobId)).toEqual(["email", "name", "role"]);
+    expect(await granted()).toEqual(["email", "name", "role"]);
+  });
+
+  it("POST /svc_permission/explain tells why nobody, or not this caller, writes a member that a rule grants", async () => {
+    await makeTable(admin, {
+      name: "seals",
+      columns: [
+        { name: "text", type: "string" },
+        { name: "mark", type: "int", readOnly: true },
+      ],
+      relations: [{ name: "team", type: "many-to-one", table: "teams" }],
+    });
+    await rule({ table: "seals", action: "update" });
+    const reasons = async () => {
+      const [why] = (await explain({ user: annId, table: "seals", action: "update" })).body.data;
+      return Object.fromEntries(why.columns.map(({ name, because }: Row) => [name, because]));
+    };
+    const made = "is made by the service";
+    const always = { id: made, createdAt: made, updatedAt: made, mark: "is read-only" };
+    expect(await reasons()).toEqual({ ...always, team: '"teams" may not be read' });
+    await rule({ table: "teams" });
+    expect(await reasons()).toEqual(always);
+  });
+
   it("POST /svc_permission/explain tells of a check from before that can't see what is written", async () => {
     const { id } = await rule({ action: "update", check: { team: { name: "red" } } });
     const rules = async (): Promise<Row[]> =>
