@@ -1,7 +1,16 @@
 // What another program may leave in an adopted collection where a single value belongs. MongoDB compares with each member
 // of a list, and knows ids of every kind; none of that may make Portico find, change or delete what it should not.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { Binary, type Collection, type Document, MongoClient, ObjectId, UUID } from "mongodb";
+import {
+  Binary,
+  type Collection,
+  Decimal128,
+  type Document,
+  Long,
+  MongoClient,
+  ObjectId,
+  UUID,
+} from "mongodb";
 import type { Row } from "../contract/records/make.js";
 import { type Answer, type Api, apiOf, asAdmin, type Query, search } from "../support/api.js";
 import { CHANGES, openEvents } from "../support/event-source.js";
@@ -473,5 +482,34 @@ describe("a value of another kind in a field that Portico counts the changes in"
   it("lets all that a filter matches be deleted", async () => {
     const { status, body } = await admin.send("DELETE", "/counts?filter[id][_lt]=3");
     expect([status, body.meta]).toEqual([200, { matched: 2, changed: 2 }]);
+  });
+
+  it.each([[[7]], [[]], [null]])("is one even where it is %j", async (_record_version) => {
+    await leave("counts", [{ _id: 1, title: "old", _record_version }, { _id: 3 }]);
+    const filter = { title: "old" };
+    for (const change of [
+      () => admin.patch("/counts", { title: "new" }, { filter }),
+      () => admin.patch("/counts/1", { to: [3] }),
+    ])
+      expect((await change()).status).toBe(409);
+    const { body } = await admin.send("DELETE", `/counts${search({ filter })}`);
+    expect(body.meta).toEqual({ matched: 1, changed: 1 });
+  });
+
+  it.each<[string, unknown]>([
+    ["a decimal", Decimal128.fromString("7")],
+    ["a long", Long.fromNumber(7)],
+  ])("is none where it is a number of another kind: %s", async (_which, _record_version) => {
+    await leave("counts", [{ _id: 1, title: "old", _record_version }, { _id: 3 }]);
+    const etag = (await admin.get("/counts/1")).headers.get("etag");
+    expect(etag).toMatch(/^"7-/);
+    const many = await admin.patch("/counts", { title: "new" }, { filter: { title: "old" } });
+    expect([many.status, many.body.meta]).toEqual([200, { matched: 1, changed: 1 }]);
+    const late = await admin.send("PATCH", "/counts/1", {
+      body: JSON.stringify({ title: "late" }),
+      headers: { "Content-Type": "application/json", "If-Match": String(etag) },
+    });
+    expect(late.status).toBe(412);
+    expect((await admin.patch("/counts/1", { to: [3] })).status).toBe(200);
   });
 });

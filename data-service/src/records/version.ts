@@ -6,6 +6,7 @@
 import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
+import { isStoredNumber } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import type { ReadView } from "../permission/read-view.js";
@@ -30,8 +31,12 @@ export function mayKnowVersion(view: ReadView, table: Table): boolean {
 }
 
 export function versionOf(document: StoredRecord): number {
-  const version = document[VERSION_FIELD];
-  return typeof version === "number" ? version : 0;
+  return countIn(document[VERSION_FIELD]);
+}
+
+/** A count as it is stored: another program may have made it a number of another kind, or something else, which counts nothing. */
+export function countIn(value: unknown): number {
+  return isStoredNumber(value) ? Number(String(value)) : 0;
 }
 
 /** The ETag of an answer with one record. */
@@ -67,9 +72,12 @@ export function atVersion(expected: Expected): Document {
   if (expected === undefined) return {};
   const versions = versionsIn(expected);
   const named = { [VERSION_FIELD]: { $in: versions } };
+  if (!versions.includes(0)) return named;
   // A record that was never changed has no version; what another program may have put there is none (see `versionOf`).
   const unnumbered = { [VERSION_FIELD]: { $not: { $type: "number" } } };
-  return versions.includes(0) ? { $or: [named, unnumbered] } : named;
+  // A list of numbers counts as a number there.
+  const list = { [VERSION_FIELD]: { $type: "array" } };
+  return { $or: [named, unnumbered, list] };
 }
 
 /** The refusal of a change whose record is at none of the versions that If-Match names. */

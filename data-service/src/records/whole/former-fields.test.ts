@@ -2,7 +2,7 @@
 // meanwhile, and whether it has been deleted.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Db, type Document, ObjectId } from "mongodb";
+import { type Db, Decimal128, type Document, ObjectId } from "mongodb";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { Table } from "../../catalog/catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../../catalog/definition-fixture.js";
@@ -13,7 +13,7 @@ import { RecordStore } from "../../mongo/record-store.js";
 import { markDeleted } from "../delete/kept.js";
 import { CountedWrites, type FieldChange } from "../derived/counted-writes.js";
 import { atVersion, versionOf } from "../version.js";
-import { changesOf, formerFields, formerProjectionOf } from "./former-fields.js";
+import { atChanges, changesOf, formerFields, formerProjectionOf } from "./former-fields.js";
 import { named, noteFields } from "./note-fields.js";
 import type { ChangedStep } from "./steps.js";
 
@@ -210,6 +210,22 @@ describe("a change that is taken back", () => {
     await writes.takeFromList(cats, "visitIds", {}, [5]);
     await takeBack(restored);
     expect(await db.collection("cats").findOne({})).toMatchObject({ ...deleted, visitIds: [6] });
+  });
+
+  it("counts alike what is asked of the database and of what was read, whatever another program has written", async () => {
+    const odd = ["x", [7], { of: 1 }, null, AT, Decimal128.fromString("3"), 2];
+    const documents = odd.flatMap((count, at) => [
+      { _id: at, _record_version: count },
+      { _id: 10 + at, _record_version: 5, _record_moves: count },
+    ]);
+    await db.collection("cats").deleteMany({});
+    await db.collection<Document>("cats").insertMany(documents as Document[]);
+    for (const found of await db.collection("cats").find({}).toArray()) {
+      const which = {
+        $and: [{ _id: found._id }, atChanges(changesOf(found)), atVersion([versionOf(found)])],
+      };
+      expect(await db.collection("cats").findOne(which)).toEqual(found);
+    }
   });
 
   it("leaves what another request has written to the record since", async () => {

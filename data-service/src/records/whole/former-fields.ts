@@ -7,7 +7,7 @@ import type { Stored } from "../../catalog/stored.js";
 import { asStored } from "../../query/as-read.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
-import { versionOf } from "../version.js";
+import { countIn, versionOf } from "../version.js";
 import type { ChangedStep } from "./steps.js";
 
 /** Names the last noted change of a record. */
@@ -33,16 +33,17 @@ export function changesOf(document: StoredRecord): number {
   return versionOf(document) - movesOf(document);
 }
 
-/** The condition that requests have changed a record so often, and no more. */
+/** The condition that requests have changed a record so often, and no more (see changesOf). */
 export function atChanges(changes: number): Document {
-  const counts = [VERSION_FIELD, MOVES_FIELD].map((field) => ({ $ifNull: [`$${field}`, 0] }));
+  const counts = [VERSION_FIELD, MOVES_FIELD].map((field) => ({
+    $cond: [{ $isNumber: `$${field}` }, `$${field}`, 0],
+  }));
   return { $expr: { $eq: [{ $subtract: counts }, changes] } };
 }
 
 /** How often anything else has (see MOVES_FIELD). */
 export function movesOf(document: StoredRecord): number {
-  const moves = document[MOVES_FIELD];
-  return typeof moves === "number" ? moves : 0;
+  return countIn(document[MOVES_FIELD]);
 }
 
 /**
