@@ -1,6 +1,7 @@
 // The last way to sign in stays, also where a request that takes one away stands still for longer than others wait for it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Provider } from "@portico/shared/oauth";
+import { MongoNetworkError } from "mongodb";
 import { memoryAudit } from "../auth/auth-fixture.js";
 import type { Origins } from "../auth/session.js";
 import { makeAdminStore } from "../mongo/admin-store.js";
@@ -93,6 +94,22 @@ it("is still there to be disconnected where its sessions could not be ended", as
   await expect(broken).rejects.toThrow("the database is away");
   await unlink(deps, ANNS, first, NOBODY);
   expect(await store.accounts.listOf(USER)).toMatchObject([{ provider: "github" }]);
+});
+
+it("ends the sessions that it has opened meanwhile where the database does not say whether it is gone", async () => {
+  const [first = ""] = await connected("google", "github");
+  const { audit, events } = memoryAudit();
+  const ended: Provider[] = [];
+  const remove: UnlinkDeps["accounts"]["remove"] = async (...given) => {
+    await store.accounts.remove(...given);
+    ended.length = 0;
+    throw new MongoNetworkError("the answer was lost");
+  };
+  const removeOfProvider = async (_user: string, provider: Provider) => void ended.push(provider);
+  const deps = { ...depsWith({ ...store.accounts, remove }), audit, sessions: { removeOfProvider } };
+  await expect(unlink(deps, ANNS, first, NOBODY)).rejects.toMatchObject({ details: { uncertain: true } });
+  expect(ended).toEqual(["google"]);
+  expect(events).toMatchObject([{ event: "oauth.unlink", details: { uncertain: "true" } }]);
 });
 
 it("of a root admin goes only while no password of root admins is taken away", async () => {

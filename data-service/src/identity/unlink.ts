@@ -9,6 +9,7 @@ import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { AdminStore } from "../mongo/admin-store.js";
 import type { Lock } from "../mongo/lock.js";
 import type { SessionUser } from "../principal.js";
+import { mayStillBeDone } from "../records/whole/uncertain.js";
 import { untilStill } from "../until-still.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 
@@ -60,7 +61,12 @@ export async function unlink(
     tellingUncertain(
       telling,
       () => [eventOf(provider)],
-      () => deps.accounts.remove(accountId, marked),
+      () =>
+        deps.accounts.remove(accountId, marked).catch(async (error: unknown) => {
+          // It may be gone, and then it can't be asked for again.
+          if (mayStillBeDone(error)) await endSessions(provider).catch(() => undefined);
+          throw error;
+        }),
     );
   const remove = (turn?: string) =>
     untilStill(() => judgeAndRemove(deps, { userId, accountId, turn, endSessions, removeFrom }), {
