@@ -1,5 +1,7 @@
 // Tables are changed while a request of many steps runs: it goes on with the records that it meant, or says that it can't.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
 import {
   type BehindProxy,
@@ -151,6 +153,42 @@ describe("a request for all drafts that has begun", () => {
     expect([status, body.message, body.error?.details]).toEqual([404, told, { changed: 0 }]);
     expect((await api.get(`/${table}_old`, { filter: { status: "draft" } })).body.data.length).toBe(3);
   });
+});
+
+it("new records that would set links of one of those that match wait for a table that is being changed meanwhile", async () => {
+  await makeTable(api, { name: "lists", columns: [{ name: "name", type: "string" }] });
+  const list = { name: "list", type: "many-to-one", table: "lists", inverse: "items" };
+  const { id: table } = await makeTable(api, {
+    name: "items",
+    idType: "int",
+    columns: [status],
+    relations: [list],
+  });
+  await api.post("/items", drafts);
+  const body = { list: { name: "new", items: [2] } };
+  const request = await stopAt(held.proxy, isReadOf("items"), () =>
+    slow.patch("/items", body, { filter: { status: "draft" } }),
+  );
+  const instances = held.db.collection<{ _id: string; version: number }>("_instances");
+  const versions = held.db.collection<{ _id: string; version: number }>("_versions");
+  const elsewhere = { $set: { version: 1_000_000 }, $currentDate: { at: true as const } };
+  await instances.updateOne({ _id: "elsewhere" }, elsewhere, { upsert: true });
+  const lock = { change: new ObjectId(), instance: "elsewhere" };
+  const began = { $set: { lock, changing: [table] }, $inc: { version: 1 } };
+  const state = await versions.findOneAndUpdate({ _id: "catalog" }, began, { returnDocument: "after" });
+  await until(
+    () => instances.countDocuments({ version: { $lt: state?.version ?? 0 } }),
+    (behind) => behind === 0,
+  );
+  request.goOn();
+  const isWaiting = await Promise.race([request.answer, delay(500, "waiting")]);
+  await versions.updateOne({ _id: "catalog" }, { $unset: { lock: "", changing: "" }, $inc: { version: 1 } });
+  await instances.deleteOne({ _id: "elsewhere" });
+  const answer = await request.answer;
+  expect(answer.body.message).toEqual([
+    expect.stringMatching(/^list\.items: holds the record that is changed/),
+  ]);
+  expect([isWaiting, answer.status]).toEqual(["waiting", 400]);
 });
 
 /** Of whoever asks which instances still work by an earlier number. */

@@ -79,15 +79,17 @@ type Act = (principal: Principal, id: string, stillMatching: StillMatching) => P
  */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
   const { table, caller } = request;
+  // Nothing is written yet, but as in each of the changes it may have to wait for its table.
   const check = (isChanged: (id: Stored) => boolean) =>
-    checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES), isChanged);
+    deps.gate.run(() =>
+      checkUpdate(deps, callOf(request), body, () => requireFilter(request, CHANGES), isChanged),
+    );
   const held: Stored[] = [];
   const note = (id: Stored): false => {
     held.push(id);
     return false;
   };
-  // Nothing is written yet, but as in each of the changes it may have to wait for its table.
-  await deps.gate.run(() => check(note));
+  await check(note);
   const first = async (query: AuthorizedQuery): Promise<void> => {
     if (held.length === 0) return;
     const matched = await matchingAmong(deps.store, query, held);
