@@ -472,3 +472,24 @@ describe("a definition that makes no sense is refused with the place and the rea
     ]);
   });
 });
+
+describe("a field named as what every object has", () => {
+  const column = { id: "m", name: "maker", type: "string", field: "constructor" };
+  const file = { name: "shapes", storage: { collection: "shapes" } };
+  const context = { catalog, systemPrefix: "svc_", newId: () => "m1", ownIds: true };
+
+  it("is refused where no member has it", () => {
+    const { id: _id, ...unknown } = column;
+    expect(checkDefinition({ ...file, columns: [unknown] }, context)).toEqual({
+      ok: false,
+      problems: ['storage: the field "constructor" has a name that every JavaScript object has'],
+    });
+  });
+
+  it("stays that of a member to which an earlier version has given it", () => {
+    const storage = { collection: "shapes", adopted: true, fields: { m: "constructor" } };
+    const existing = bareTable("shapes", { columns: [bareColumn("maker", { id: "m" })], storage });
+    const checked = checkDefinition({ ...file, columns: [column] }, { ...context, existing });
+    expect(checked).toMatchObject({ ok: true, definition: { storage } });
+  });
+});

@@ -5,7 +5,7 @@ import type { RelationDefinition, TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { freeField } from "./fields.js";
-import { collectionNameProblem, fieldProblem } from "./names.js";
+import { collectionNameProblem, fieldProblem, isOfEveryObject } from "./names.js";
 
 /** Where an adopted table's data is already stored. */
 export interface GivenStorage {
@@ -42,8 +42,10 @@ export function checkStorage(
   const said = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
   const fields = Object.fromEntries(said);
   if (existing !== undefined) checkPlaces(definition, members, existing, fields);
-  for (const [, field] of said) {
-    const wrong = fieldProblem(field);
+  for (const [id, field] of said) {
+    // Earlier versions have let such names in.
+    const isThere = isOfEveryObject(field) && existing?.storage.fields[id] === field;
+    const wrong = isThere ? undefined : fieldProblem(field);
     if (wrong !== undefined) definition.problem("storage", `the field "${field}" ${wrong}`);
   }
   const names = fieldsOfAll(members, existing, fields);

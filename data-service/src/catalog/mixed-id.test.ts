@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { Binary, Decimal128, deserialize, Long, ObjectId, serialize, UUID } from "bson";
 import fc from "fast-check";
-import { mixedIdText, parseMixedId } from "./mixed-id.js";
+import { isPlain, mixedIdText, parseMixedId } from "./mixed-id.js";
 
 /** What the driver would hand over for an id that is stored so. */
 function stored(value: unknown): unknown {
@@ -96,5 +96,12 @@ describe("ids of several kinds as text", () => {
     "\ud800",
   ])("%s is no id", (text) => {
     expect(parseMixedId(text)).toBeUndefined();
+  });
+});
+
+describe("what a document without a field `constructor` seems to have there", () => {
+  it("is no id that a condition could name", () => {
+    const document: object = {};
+    expect(isPlain(document.constructor)).toBe(false);
   });
 });

@@ -84,6 +84,8 @@ function readJson(text: string): Json | undefined {
 /** True for a value that can stand in a condition, and means only itself there: no operators, no patterns. */
 export function isPlain(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
+  // What every object has, where a field is named like that.
+  if (typeof value === "function") return false;
   if (typeof value !== "object" || value === null) return true;
   if (value instanceof Date) return !Number.isNaN(value.getTime());
   if (Array.isArray(value)) return value.every(isPlain);

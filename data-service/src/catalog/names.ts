@@ -48,8 +48,13 @@ export function tableNameProblem(name: string, systemPrefix: string): string | u
   }
   if (name.startsWith(systemPrefix))
     return `must not begin with "${systemPrefix}", which marks system tables`;
-  if (RESERVED_PATHS.has(name) || name in {}) return `"${name}" is reserved; choose another name`;
+  if (RESERVED_PATHS.has(name) || isOfEveryObject(name)) return `"${name}" is reserved; choose another name`;
   return undefined;
+}
+
+/** `constructor`, `toString` …: they would confuse clients, and a document without such a field seems to have one. */
+export function isOfEveryObject(name: string): boolean {
+  return name in {};
 }
 
 /** What is wrong with a new column's or relation's name, or undefined. */
@@ -59,8 +64,7 @@ export function memberNameProblem(name: string): string | undefined {
   }
   if (GENERATED_NAMES.some((generated) => generated === name))
     return `"${name}" exists in every table by itself`;
-  // constructor, toString …: every object has these names, which would confuse clients.
-  if (name in {}) return `"${name}" is reserved; choose another name`;
+  if (isOfEveryObject(name)) return `"${name}" is reserved; choose another name`;
   return undefined;
 }
 
@@ -87,6 +91,7 @@ export function collectionNameProblem(name: string, systemPrefix: string): strin
 export function fieldProblem(field: string): string | undefined {
   if (field === "" || field.startsWith("$") || field.includes(".") || field.includes("\0"))
     return "has a name that queries can't use";
+  if (isOfEveryObject(field)) return "has a name that every JavaScript object has";
   return isOwnField(field) ? "has a name that is reserved for the service itself" : undefined;
 }
 
