@@ -1308,6 +1308,59 @@ describe("the history of a collection whose times lie in other fields", () => {
   }, 60_000);
 });
 
+describe("a list of links in a field named by digits", () => {
+  it.each(["7", "01"])(
+    "%s is read like any other",
+    async (field) => {
+      const url = freshDatabase();
+      const owner = await MongoClient.connect(url);
+      const lists = [undefined, [1, 3], [1], []];
+      const teams: Document[] = lists.map((list, at) => ({ _id: at + 1, ...(list && { [field]: list }) }));
+      await owner.db().collection<Document>("teams").insertMany(teams);
+      const file = join(directory, "digits.json");
+      const rivals = { name: "rivals", field, type: "many-to-many", table: "teams", inverse: "rivalOf" };
+      const storage = { collection: "teams" };
+      const tables = [{ name: "teams", idType: "int", storage, relations: [rivals] }];
+      await writeFile(file, JSON.stringify({ tables }));
+      const service = await serve(url, file);
+      try {
+        const admin = await signIn(service.url, ADMIN);
+        const read = async (path: string, query: Readonly<Record<string, unknown>>) => {
+          const { status, body } = await admin.get(path, query);
+          expect({ status, query, message: body.message }).toEqual({
+            status: 200,
+            query,
+            message: "Success",
+          });
+          return body;
+        };
+        const namedBy = async (query: Readonly<Record<string, unknown>>) =>
+          (await read("/teams", query)).data.map(({ id }: Row) => id);
+        const linked = (...to: readonly number[]) => to.map((id) => ({ id }));
+        expect((await read("/teams", { fields: "id,rivals", sort: "-id", limit: "2" })).data).toEqual([
+          { id: 4, rivals: [] },
+          { id: 3, rivals: linked(1) },
+        ]);
+        expect((await read("/teams/2", { fields: "_count(rivals),rivals.id" })).data).toEqual([
+          { _count: { rivals: 2 }, rivals: linked(1, 3) },
+        ]);
+        expect(await namedBy({ sort: "-_count(rivals),id" })).toEqual([2, 3, 1, 4]);
+        expect(await namedBy({ sort: "_max(rivals.id),id" })).toEqual([3, 2, 1, 4]);
+        expect(await namedBy({ filter: { rivals: { _is_null: true } }, sort: "id" })).toEqual([1, 4]);
+        const { meta } = await read("/teams", { aggregate: { rivals: { count: true } } });
+        expect(meta.aggregate).toEqual({ rivals: { count: 3 } });
+        const changed = await admin.patch("/teams/3?fields=rivals", { rivals: [2, 4] });
+        expect(changed.body.data).toEqual([{ rivals: linked(2, 4) }]);
+      } finally {
+        await service.stop();
+        await owner.db().dropDatabase();
+        await owner.close();
+      }
+    },
+    60_000,
+  );
+});
+
 describe("a schema file that says another place than the data has", () => {
   it("is refused, and nothing is changed", async () => {
     const url = freshDatabase();

@@ -210,6 +210,16 @@ describe("a join fetches the one record that decides", () => {
     ]);
   });
 
+  it("a list in a field named by digits, which MongoDB takes for a place in a list, is copied before", () => {
+    const { relation, ...rest } = step("tags.books");
+    const own = { ...relation, link: { ...relation.link, on: "self" as const, field: "01" } };
+    const asked = authorizePredicate({ kind: "exists", ...rest, relation: own }, viewOf({ kind: "never" }));
+    expect(matchStages([asked], new Names()).slice(0, 2)).toMatchObject([
+      { $set: { __1: "$01" } },
+      { $lookup: { localField: "__1", foreignField: "_id", as: "__1" } },
+    ]);
+  });
+
   it("nested joins lie inside, each with a name of its own", () => {
     expect(stagesOf({ author: { books: { title: "x" } } })).toEqual([
       { $set: { __1: { $ifNull: ["$authorId", NO_ID] } } },

@@ -17,6 +17,9 @@ const NO_ID: Value = { $literal: { $none: 1 } };
 /** Kinds of values that lead nowhere. A pattern that follows an id is looked for without an index, too. */
 const NOWHERE: Value = ["array", "regex"];
 
+/** A field of another program of which MongoDB, where a join begins, takes the name for a place in a list. */
+const DIGITS = /^\d+$/;
+
 /**
  * The stages that join a relation's records as the list `as`.
  * @param pipeline what is done with the joined records; begins with the target's row rule
@@ -40,7 +43,7 @@ export function joinStages(
     as,
   };
   const isOne = on === "self" && !list;
-  if (!isOne && where === undefined) return [{ $lookup: join }];
+  if (!isOne && where === undefined && !DIGITS.test(localField)) return [{ $lookup: join }];
   const linked = isOne ? oneLink(link) : `$${localField}`;
   const value = where === undefined ? linked : { $cond: [where, linked, NO_ID] };
   return [{ $set: { [as]: value } }, { $lookup: { ...join, localField: as } }];
