@@ -343,6 +343,25 @@ describe("a list where a single value belongs", () => {
   });
 });
 
+describe("a time of day where a day belongs", () => {
+  it("is shown as it is, and is not found as that day", async () => {
+    const [midnight, noon] = ["2024-05-31T00:00:00.000Z", "2024-05-31T12:00:00.000Z"] as const;
+    await leave("births", [
+      { _id: 1, day: new Date(midnight) },
+      { _id: 2, day: new Date(noon) },
+    ]);
+    await adopt({ name: "births", idType: "int", columns: [{ name: "day", type: "date" }] });
+    expect(await data("/births", { fields: "id,day", sort: "id" })).toEqual([
+      { id: 1, day: "2024-05-31" },
+      { id: 2, day: noon },
+    ]);
+    expect(await idsOf("/births", { filter: { day: "2024-05-31" } })).toEqual([1]);
+    // The range of a day goes by the time, as the order does.
+    expect(await idsOf("/births", { filter: { day: { _gt: "2024-05-31" } } })).toEqual([2]);
+    expect(await idsOf("/births", { filter: { day: { _lt: "2024-06-01" } } })).toEqual([1, 2]);
+  });
+});
+
 describe("a clone of an id, as JavaScript makes it, and a pattern where a link belongs", () => {
   const CLONE = "a clone";
   const PATTERN = /n|b/;

@@ -191,6 +191,14 @@ describe("JSON that a type does not take", () => {
     expect(toJson(new Date("-000001-01-02T00:00:00Z"))).toBe("-000001-01-02");
   });
 
+  it("date: a time of day that another program has stored is shown, for no filter takes it for its day", () => {
+    const { toJson } = COLUMN_TYPES.date;
+    expect(toJson(new Date("2024-05-31T00:00:00Z"))).toBe("2024-05-31");
+    expect(toJson(new Date("1969-12-31T00:00:00Z"))).toBe("1969-12-31");
+    for (const time of ["2024-05-31T12:00:00.000Z", "2024-05-30T22:00:00.000Z", "1969-12-31T23:59:59.999Z"])
+      expect(toJson(new Date(time))).toBe(time);
+  });
+
   it("json: keys that are more than names, text without meaning, and depth", () => {
     const { parse } = COLUMN_TYPES.json;
     const nest = (levels: number): Json => (levels === 0 ? 1 : [nest(levels - 1)]);

@@ -71,6 +71,7 @@ const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
 const SPECIAL_KEYS = ["__proto__", "_bsontype"];
 /** Deeper JSON is refused: MongoDB allows 100 levels, and a record adds some of its own. */
 const JSON_MAX_DEPTH = 50;
+const MIDNIGHT = "T00:00:00.000Z";
 
 const asIs = (text: string): Json => text;
 
@@ -162,7 +163,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "boolean" },
   },
   date: {
-    ...dateRow(parseInstant, (date) => dayOf(date.toISOString())),
+    ...dateRow(parseInstant, dayOf),
     expects: 'a day such as "2024-05-31"',
     parse: (json) => (typeof json === "string" ? parseDay(json) : undefined),
     schema: { type: "string", format: "date" },
@@ -249,9 +250,10 @@ export function comparedAs(type: ColumnType): ColumnType {
   return type === "text" || type === "enum" ? "string" : type;
 }
 
-/** Other programs may store years with more than four digits. */
-function dayOf(time: string): string {
-  return time.slice(0, time.indexOf("T"));
+/** Other programs may store years with more than four digits, and a time of day, by which no filter finds the day. */
+function dayOf(date: Date): string {
+  const time = date.toISOString();
+  return time.endsWith(MIDNIGHT) ? time.slice(0, -MIDNIGHT.length) : time;
 }
 
 function ifText(stored: unknown): Json {
