@@ -9,6 +9,7 @@ import {
   Long,
   MongoClient,
   ObjectId,
+  Timestamp,
   UUID,
 } from "mongodb";
 import type { Row } from "../contract/records/make.js";
@@ -359,6 +360,67 @@ describe("a time of day where a day belongs", () => {
     // The range of a day goes by the time, as the order does.
     expect(await idsOf("/births", { filter: { day: { _gt: "2024-05-31" } } })).toEqual([2]);
     expect(await idsOf("/births", { filter: { day: { _lt: "2024-06-01" } } })).toEqual([1, 2]);
+  });
+});
+
+describe("an aggregate over a column whose type can't hold all that is there", () => {
+  const NUMBERS = ["int", "float", "decimal", "bigint"] as const;
+  const OTHERS = ["day", "at", "text", "key", "on"] as const;
+  const [first, last] = [new UUID(`${"0".repeat(31)}1`), new UUID("f".repeat(32))];
+  const [begin, end] = [new Date("2024-01-01"), new Date("2024-05-31")];
+  const numbers = [5, 3, Number.NaN, Number.POSITIVE_INFINITY, "9", [9], true, { n: 9 }];
+  const times = [end, begin, 5, "2025", [end], true, { n: end }, new Timestamp({ t: 1, i: 1 })];
+  const texts = ["a", "b", 5, ["c"], true, end, { n: "c" }, first];
+  const keys = [first, last, new Binary(Buffer.alloc(17)), "z", 5, [first], true, end];
+  const flags = [false, false, 5, "true", [true], end, { n: true }, first];
+  const document = (at: number): Document => ({
+    _id: at,
+    day: times[at],
+    at: times[at],
+    text: texts[at],
+    key: keys[at],
+    on: flags[at],
+    ...Object.fromEntries(NUMBERS.map((name) => [name, numbers[at]])),
+  });
+
+  it("takes the values that it can hold, and counts all", async () => {
+    await leave("measures", [...numbers.map((_each, at) => document(at)), { _id: 8 }]);
+    // JavaScript has no such time.
+    const beyond = { $toDate: Long.fromString("8640000000000001") };
+    await collection("measures").updateOne({ at: 5 }, [{ $set: { at: beyond } }]);
+    const columns = [
+      ...NUMBERS.map((type) => ({ name: type, type })),
+      { name: "day", type: "date" },
+      { name: "at", type: "datetime" },
+      { name: "text", type: "string" },
+      { name: "key", type: "uuid" },
+      { name: "on", type: "boolean" },
+    ];
+    await adopt({ name: "measures", idType: "int", columns });
+    const extremes = { count: true, min: true, max: true };
+    const aggregate = Object.fromEntries([
+      ...NUMBERS.map((name) => [name, { ...extremes, sum: true, avg: true }]),
+      ...OTHERS.map((name) => [name, extremes]),
+    ]);
+    const { body } = await admin.get("/measures", { aggregate, limit: "1" });
+    const [asNumbers, asTexts] = [
+      { count: 8, min: 3, max: 5, sum: 8, avg: 4 },
+      { count: 8, min: "3", max: "5", sum: "8", avg: "4" },
+    ];
+    expect([body.message, body.meta?.aggregate]).toEqual([
+      "Success",
+      {
+        int: asNumbers,
+        float: asNumbers,
+        decimal: asTexts,
+        bigint: asTexts,
+        day: { count: 8, min: "2024-01-01", max: "2024-05-31" },
+        at: { count: 8, min: begin.toISOString(), max: end.toISOString() },
+        text: { count: 8, min: "a", max: "b" },
+        key: { count: 8, min: String(first), max: String(last) },
+        on: { count: 8, min: false, max: false },
+      },
+    ]);
   });
 });
 

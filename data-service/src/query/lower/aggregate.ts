@@ -5,7 +5,8 @@ import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { AggregateKey, AggregateOp, AuthorizedQuery } from "../ast.js";
 import { matchStages } from "./condition.js";
 import { counterFor } from "./counter-for.js";
-import { type Document, Names, type Stage, type StoredRecord } from "./document.js";
+import { type Document, Names, type Stage, type StoredRecord, type Value } from "./document.js";
+import { fitting } from "./fitting.js";
 import { countJoin } from "./sort.js";
 
 /** The pipeline whose single document holds every aggregate asked for. */
@@ -23,9 +24,7 @@ export function lowerAggregate(query: AuthorizedQuery): Stage[] {
       groups[resultField(at, "count")] = { $sum: `$${value}` };
       return countJoin(key.step, query.rules, names, value);
     }
-    for (const op of new Set<AggregateOp>([...key.ops, "count"])) {
-      groups[resultField(at, op)] = accumulator(key.column, op);
-    }
+    for (const op of computed(key.column, key.ops)) groups[resultField(at, op)] = accumulator(key.column, op);
     return [];
   });
   const { rule, filter } = query.root;
@@ -36,16 +35,26 @@ function resultField(at: number, op: AggregateOp): string {
   return `a${at}_${op}`;
 }
 
+/** What is asked for, and what tells whether that is over anything: a sum alone does not. */
+function computed({ isAdopted }: Column, asked: readonly AggregateOp[]): ReadonlySet<AggregateOp> {
+  return new Set([
+    ...asked,
+    "count",
+    ...(isAdopted === true && asked.includes("sum") ? ["avg" as const] : []),
+  ]);
+}
+
 function accumulator(column: Column, op: AggregateOp): Document {
   const field = `$${column.field}`;
   if (op === "count") return { $sum: { $cond: [{ $eq: [{ $ifNull: [field, null] }, null] }, 0, 1] } };
+  const value = column.isAdopted === true ? fitting(column.type, field) : field;
   // Sums of 64-bit numbers exceed 64 bits; decimal128 holds them exactly.
-  const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? asDecimal(field) : field;
+  const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? asDecimal(value) : value;
   return { [`$${op}`]: exact };
 }
 
-/** A value from another program that is not a number adds nothing; texts and dates would otherwise be converted, too. */
-function asDecimal(input: string): Document {
+/** What is not a number adds nothing; texts and dates would otherwise be converted, too. */
+function asDecimal(input: Value): Document {
   return { $cond: [{ $isNumber: input }, { $toDecimal: input }, null] };
 }
 
@@ -54,12 +63,14 @@ export function shapeAggregate(keys: readonly AggregateKey[], group: StoredRecor
   return Object.fromEntries(
     keys.map((key, at) => {
       const count = Number(group?.[resultField(at, "count")] ?? 0);
+      // There is no average of values none of which is a number.
+      const isOverNothing = count === 0 || group?.[resultField(at, "avg")] === null;
       if (key.kind === "relation") return [key.step.relation.name, { count }];
       const results = key.ops.map((op): [string, Json] => [
         op,
         op === "count"
           ? count
-          : count === 0
+          : isOverNothing
             ? null
             : resultJson(key.column, op, group?.[resultField(at, op)]),
       ]);
@@ -69,8 +80,6 @@ export function shapeAggregate(keys: readonly AggregateKey[], group: StoredRecor
 }
 
 function resultJson(column: Column, op: AggregateOp, value: unknown): Json {
-  // The average of values of which none is a number.
-  if (value === null) return null;
   const exact = column.type === "bigint" || column.type === "decimal";
   if (op === "sum" || op === "avg") return exact ? COLUMN_TYPES.decimal.toJson(value) : Number(value);
   return COLUMN_TYPES[column.type].toJson(value);
