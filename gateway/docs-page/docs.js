@@ -1,4 +1,5 @@
 // Shows the OpenAPI document of whoever looks. What is tried goes to the same address, with its cookies.
+import { onReturn } from "./on-return.js";
 
 /** Where the API lies: this page is `{api}/docs`, below whatever prefix an app forwards it from. */
 const api = location.pathname.replace(/\/docs\/?$/, "");
@@ -46,13 +47,23 @@ function withoutDepth(spec) {
   return { ...spec, components: { ...spec.components, schemas: cut(schemas) } };
 }
 
+/** The address of whoever the page is shown to: null while that is nobody, undefined for visitors. */
+let shown = null;
+
 async function show() {
   const email = await whoAmI();
+  if (email === shown) return;
+  shown = email;
   byId("who").textContent =
     email === undefined ? "You see what visitors may do." : `Signed in as ${email}: you see what you may do.`;
   byId("sign-in").hidden = email !== undefined;
   byId("sign-out").hidden = email === undefined;
-  const spec = await call("/openapi.json");
+  const spec = await call("/openapi.json").catch((error) => {
+    shown = null;
+    throw error;
+  });
+  // Meanwhile it may be somebody else's.
+  if (email !== shown) return;
   window.SwaggerUIBundle({
     spec: { ...withoutDepth(spec), servers: [{ url: api }] },
     dom_id: "#docs",
@@ -84,4 +95,5 @@ byId("sign-in").addEventListener("submit", (event) => {
   attempt(() => call("/login", { method: "POST", body, headers: { "Content-Type": "application/json" } }));
 });
 byId("sign-out").addEventListener("click", () => attempt(() => call("/logout", { method: "POST" })));
+onReturn(show);
 await attempt(async () => {});

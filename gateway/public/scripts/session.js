@@ -1,6 +1,7 @@
 // Signing in and out. The cookies are HttpOnly: this file only ever learns who the user is.
 import { call, problemsOf } from "./api.js";
 import { byId, element } from "./element.js";
+import { onReturn } from "./on-return.js";
 
 const form = byId("login-form");
 const email = byId("email");
@@ -27,10 +28,15 @@ export function startSession(onChange) {
 
   /** Asks who is signed in; an API in trouble changes nothing. */
   async function check() {
-    const answer = await call("GET", "/api/me");
-    if (!answer.reached || answer.status >= 500) show(current);
-    else show(answer.ok ? (answer.json?.data?.[0] ?? null) : null);
+    show(await whoAmI().catch(() => current));
   }
+
+  onReturn(async () => {
+    const shown = current;
+    const user = await whoAmI();
+    // What was asked before this page itself signed in or out is answered too late.
+    if (shown === current && user?.id !== shown?.id) show(user);
+  });
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -61,6 +67,14 @@ export function startSession(onChange) {
 
   offerProviders();
   return { check };
+}
+
+/** The user; null when nobody is signed in. Rejects when the API is in trouble. */
+async function whoAmI() {
+  const answer = await call("GET", "/api/me");
+  if (answer.ok) return answer.json?.data?.[0] ?? null;
+  if (answer.status === 401) return null;
+  throw new Error("Nobody can say who is signed in.");
 }
 
 /** A provider is a link: the browser goes there, and comes back signed in, or with an `error`. */

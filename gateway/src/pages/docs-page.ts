@@ -9,12 +9,14 @@ import { contentTag } from "./content-tag.js";
 import { withoutTimes } from "./without-times.js";
 
 const OWN_FILES = fileURLToPath(new URL("../../docs-page", import.meta.url));
+const START_PAGE_SCRIPTS = fileURLToPath(new URL("../../public/scripts", import.meta.url));
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui.css"));
 
 /** All that the page is made of; nothing is loaded from anywhere else. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ["docs.js", OWN_FILES],
   ["docs.css", OWN_FILES],
+  ["on-return.js", START_PAGE_SCRIPTS],
   ["swagger-ui-bundle.js", SWAGGER_UI],
   ["swagger-ui.css", SWAGGER_UI],
 ]);
