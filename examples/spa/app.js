@@ -43,18 +43,31 @@ async function showPosts(text = "") {
   );
 }
 
-async function show() {
-  // Anonymous callers get a 401 here: that is the question "am I signed in?".
-  const me = await call("GET", "/me?fields=email").catch((error) => {
-    if (error.status !== 401) throw error;
-    return undefined;
-  });
-  byId("signed-in").hidden = me === undefined;
-  byId("signed-out").hidden = me !== undefined;
-  if (me === undefined) return;
-  byId("who").textContent = me.data[0].email;
-  await Promise.all([showPosts(), showFiles()]);
+/** @returns {Promise<string>} the user's e-mail; "" when nobody is signed in, which a 401 says */
+async function whoAmI() {
+  return call("GET", "/me?fields=email").then(
+    ({ data }) => data[0].email,
+    (error) => {
+      if (error.status !== 401) throw error;
+      return "";
+    },
+  );
 }
+
+async function show() {
+  const email = await whoAmI();
+  byId("signed-in").hidden = email === "";
+  byId("signed-out").hidden = email !== "";
+  byId("who").textContent = email;
+  if (email !== "") await Promise.all([showPosts(), showFiles()]);
+}
+
+/** Another tab may have signed in somebody else, and Back shows the page as it was left. */
+async function lookAgain() {
+  if ((await whoAmI()) !== byId("who").textContent) location.reload();
+}
+addEventListener("pageshow", ({ persisted }) => persisted && lookAgain().catch(() => location.reload()));
+for (const event of ["visibilitychange", "focus"]) addEventListener(event, () => lookAgain().catch(() => {}));
 
 /** A provider is a link: the browser goes there, and comes back signed in. */
 async function showProviders() {

@@ -102,14 +102,27 @@ async function callApi(request, response, path, init = {}) {
 
 /** @param {Request} request @param {Response} response @param {string | null} error @param {number} [status] */
 async function home(request, response, error, status = 200) {
-  const me = await callApi(request, response, "/me?fields=email,name");
+  const me = await callApi(request, response, "/me?fields=id,email,name");
   const { body: providers } = await callApi(request, response, "/auth/providers");
   // Any other status says nothing of who is there: a page must not offer to sign in somebody who is.
   if (me.status !== 200 && me.status !== 401) throw new Error(`/me was answered ${me.status}`);
   const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, error);
   response.writeHead(status, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
-  response.end(`<!doctype html><html lang="en"><title>Chat</title><main><h1>Chat</h1>${page}</main></html>`);
+  const user = me.status === 200 ? me.body.data[0].id : "";
+  response.end(`<!doctype html><html lang="en"><title>Chat</title>
+    <main data-user="${user}"><h1>Chat</h1>${page}</main><script type="module">${LOOK_AGAIN}</script></html>`);
 }
+
+/** Another tab may have signed in somebody else, and Back shows a page as it was left, `no-store` or not. */
+const LOOK_AGAIN = `
+  async function lookAgain() {
+    const answer = await fetch("${PREFIX}/me?fields=id");
+    if (!answer.ok && answer.status !== 401) throw new Error("Nobody can say who is signed in.");
+    const user = answer.ok ? (await answer.json()).data[0].id : "";
+    if (user !== document.querySelector("main").dataset.user) location.replace("/");
+  }
+  addEventListener("pageshow", ({ persisted }) => persisted && lookAgain().catch(() => location.replace("/")));
+  for (const event of ["visibilitychange", "focus"]) addEventListener(event, () => lookAgain().catch(() => {}));`;
 
 /** @param {{ email: string, name: string | null }} user */
 function signedIn({ email, name }) {

@@ -28,5 +28,5 @@ export async function goBack(page: Page, url: string): Promise<void> {
 
 /** Has the page shown again, as when its tab is chosen: without a window all tabs count as shown. */
 export function bringBack(page: Page): Promise<void> {
-  return page.evaluate(() => void document.dispatchEvent(new Event("visibilitychange")));
+  return page.evaluate(() => void document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
 }

@@ -10,7 +10,7 @@ import { picture } from "../support/files.js";
 import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
 import { ADMIN } from "../support/stack.js";
-import { startBrowser } from "./browser.js";
+import { bringBack, goBack, startKeepingBrowser } from "./browser.js";
 
 jest.setTimeout(180_000);
 
@@ -81,7 +81,7 @@ describe("examples/spa", () => {
   let folder: string;
 
   beforeAll(async () => {
-    [example, browser] = await Promise.all([startExample("spa"), startBrowser()]);
+    [example, browser] = await Promise.all([startExample("spa"), startKeepingBrowser()]);
     page = await (await browser.newContext()).newPage();
     page.setDefaultTimeout(30_000);
     await page.goto(example.appUrl);
@@ -189,6 +189,27 @@ describe("examples/spa", () => {
     await own.close();
   });
 
+  test("shows a visitor nothing of a user who has signed out on another page, when one goes back", async () => {
+    await page.goto(`${example.appUrl}/api/docs`);
+    await page.click("#sign-out");
+    await page.waitForSelector("#sign-in:visible");
+    await goBack(page, `${example.appUrl}/`);
+    await page.waitForSelector("#signed-out:visible");
+    expect(await page.isVisible("#signed-in")).toBe(false);
+    expect(await page.locator("#posts li").count()).toBe(0);
+  });
+
+  test("shows who has signed in in another tab", async () => {
+    const other = await page.context().newPage();
+    await other.goto(example.appUrl);
+    await fillLogIn(other, ADMIN.password);
+    await other.click("#login button");
+    await other.waitForSelector("#signed-in:visible");
+    await bringBack(page);
+    await page.waitForSelector("#signed-in:visible");
+    await other.close();
+  });
+
   test("signs out, in by a provider, and says when a provider says no", async () => {
     await page.click("#logout");
     await page.waitForSelector("#signed-out:visible");
@@ -212,8 +233,8 @@ describe("examples/ssr", () => {
   let page: Page;
 
   beforeAll(async () => {
-    [example, browser] = await Promise.all([startExample("ssr"), startBrowser()]);
-    page = await browser.newPage();
+    [example, browser] = await Promise.all([startExample("ssr"), startKeepingBrowser()]);
+    page = await (await browser.newContext()).newPage();
     page.setDefaultTimeout(15_000);
     await page.goto(example.ssrUrl);
   });
@@ -233,6 +254,27 @@ describe("examples/ssr", () => {
     expect(page.url()).toBe(`${example.ssrUrl}/`);
     expect(await page.textContent("#who")).toBe("Admin");
     expect(await page.evaluate(() => document.cookie)).toBe("");
+    await page.click("#logout");
+    await page.waitForSelector("#login");
+  });
+
+  test("shows whoever is signed in by now, when one goes back or to its tab", async () => {
+    await fillLogIn(page, ADMIN.password);
+    await page.click("#login");
+    await page.waitForSelector("#who");
+    await page.goto(`${example.ssrUrl}/portal/docs`);
+    await page.click("#sign-out");
+    await page.waitForSelector("#sign-in:visible");
+    await goBack(page, `${example.ssrUrl}/`);
+    await page.waitForSelector("#login");
+    const other = await page.context().newPage();
+    await other.goto(example.ssrUrl);
+    await fillLogIn(other, ADMIN.password);
+    await other.click("#login");
+    await other.waitForSelector("#who");
+    await other.close();
+    await bringBack(page);
+    await page.waitForSelector("#who");
     await page.click("#logout");
     await page.waitForSelector("#login");
   });
