@@ -47,6 +47,26 @@ function withoutDepth(spec) {
   return { ...spec, components: { ...spec.components, schemas: cut(schemas) } };
 }
 
+/**
+ * A page can't set a Cookie header: what is typed in for the scheme `cookie` would be sent by nobody, while the page says
+ * "Authorized". The browser's own cookies go along anyway.
+ * @param {any} spec
+ */
+function withoutCookie({ components, paths, ...spec }) {
+  const { cookie: _cookie, ...securitySchemes } = components.securitySchemes;
+  const each = (/** @type {object} */ node, /** @type {(value: any) => unknown} */ change) =>
+    Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value)]));
+  const bare = (/** @type {any} */ operation) => ({
+    ...operation,
+    security: operation.security.filter((/** @type {object} */ scheme) => !("cookie" in scheme)),
+  });
+  return {
+    ...spec,
+    components: { ...components, securitySchemes },
+    paths: each(paths, (item) => each(item, bare)),
+  };
+}
+
 /** The address of whoever the page is shown to: null while that is nobody, undefined for visitors. */
 let shown = null;
 
@@ -65,7 +85,7 @@ async function show() {
   // Meanwhile it may be somebody else's.
   if (email !== shown) return;
   window.SwaggerUIBundle({
-    spec: { ...withoutDepth(spec), servers: [{ url: api }] },
+    spec: { ...withoutDepth(withoutCookie(spec)), servers: [{ url: api }] },
     dom_id: "#docs",
     deepLinking: true,
     docExpansion: "none",

@@ -17,9 +17,20 @@ interface Visit {
   readonly complaints: readonly string[];
 }
 
-async function visit(): Promise<Visit> {
+/** Keeps what is handed to Swagger UI. */
+const RECORDER = `{
+  let library;
+  Object.defineProperty(window, "SwaggerUIBundle", {
+    set: (given) => (library = given),
+    get: () => (options) => { window.shown = options.spec; return library(options); },
+  });
+}`;
+
+/** @param script to run before the page's own */
+async function visit(script = ""): Promise<Visit> {
   const context = await browser.newContext();
   const page = await context.newPage();
+  await page.addInitScript(script);
   page.setDefaultTimeout(60_000);
   const requests: Request[] = [];
   const complaints: string[] = [];
@@ -108,18 +119,7 @@ describe("the page of the API", () => {
   });
 
   test("has no schemas that lead from one to the next: all of them would be followed when an operation is opened", async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    // What is handed to Swagger UI.
-    await page.addInitScript(`{
-      let library;
-      Object.defineProperty(window, "SwaggerUIBundle", {
-        set: (given) => (library = given),
-        get: () => (options) => { window.shown = options.spec; return library(options); },
-      });
-    }`);
-    await page.goto(`${stack.appUrl}/api/docs`);
-    await page.waitForSelector(".opblock-tag");
+    const { context, page } = await visit(RECORDER);
     const schemas = await page.evaluate<Record<string, unknown>>("window.shown.components.schemas");
     const refsIn = (schema: unknown) => [
       ...JSON.stringify(schema).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g),
@@ -130,6 +130,22 @@ describe("the page of the API", () => {
     expect(names.size).toBeGreaterThan(0);
     for (const name of names) expect([name, refsIn(schemas[name])]).toEqual([name, []]);
     expect(JSON.stringify(schemas["posts.deep"])).toContain('{"title":"comments.filter"');
+    await context.close();
+  });
+
+  test("asks for no cookie, which no page can send: only for tokens, which it sends", async () => {
+    const { context, page } = await visit(RECORDER);
+    await signIn(page);
+    const spec = await page.evaluate<object>("window.shown");
+    expect(JSON.stringify(spec)).not.toMatch(/"cookie":(?:\[\]|\{)/);
+    await page.locator("button.authorize").first().click();
+    expect(await page.locator(".modal-ux .auth-container h4 code").allTextContents()).toEqual(["bearer"]);
+    await page.fill(".modal-ux .auth-container input", "not a token");
+    await page.click(".modal-ux button.authorize");
+    await page.click(".modal-ux .close-modal");
+    const { request } = await tryOut(page, "tags", "list_tags");
+    expect((await request.allHeaders()).authorization).toBe("Bearer not a token");
+    expect((await request.response())?.status()).toBe(401);
     await context.close();
   });
 
