@@ -31,10 +31,10 @@ export interface Operation {
   /** A read-only API token may call it: what it changes needs no right of the token's. */
   readonly takesReadOnly?: true;
   readonly parameters?: readonly Part[];
-  /** A media type object. */
+  /** A media type object, of JSON. */
   readonly body?: Part;
-  /** Of the body: `application/json` unless others are named. */
-  readonly bodyTypes?: readonly string[];
+  /** Media type objects by type, where a body is not JSON alone. */
+  readonly bodies?: Readonly<Record<string, Part>>;
   readonly isBodyOptional?: true;
   /** Response objects by status. */
   readonly answers: Readonly<Record<number, Part>>;

@@ -118,6 +118,26 @@ describe("the page of the API", () => {
     await context.close();
   });
 
+  test("uploads the file that was chosen, and imports its example, as the forms stand", async () => {
+    const { context, page } = await visit();
+    await signIn(page);
+    await page.click('.opblock-tag[data-tag="svc_file"]');
+    const upload = page.locator("#operations-svc_file-create_svc_file");
+    await upload.locator(".opblock-summary-control").click();
+    const file = { name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") };
+    await upload.locator("input[type=file]").setInputFiles(file);
+    const stored = page.waitForResponse((answer) => answer.request().method() === "POST");
+    await upload.locator("button.execute").click();
+    const { data, message } = await (await stored).json();
+    expect([message, data]).toEqual(["Success", [expect.objectContaining({ title: null, isPublic: false })]]);
+    const { request } = await tryOut(page, "tags", "import_tags");
+    expect([request.headers()["content-type"], (await request.response())?.status()]).toEqual([
+      "text/csv",
+      200,
+    ]);
+    await context.close();
+  });
+
   test("has no schemas that lead from one to the next: all of them would be followed when an operation is opened", async () => {
     const { context, page } = await visit(RECORDER);
     const schemas = await page.evaluate<Record<string, unknown>>("window.shown.components.schemas");

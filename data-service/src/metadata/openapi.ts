@@ -189,21 +189,14 @@ function pathsOf(operations: readonly Operation[], about: Context): Part {
 
 function operationPart(operation: Operation, principal: Requester): Part {
   const { id, tag, summary, description, parameters = [], body, isBodyOptional = false } = operation;
-  const { bodyTypes = ["application/json"] } = operation;
+  const { bodies = body === undefined ? undefined : { "application/json": body } } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: !isBodyOptional,
-            content: Object.fromEntries(bodyTypes.map((type) => [type, body])),
-          },
-        }),
+    ...(bodies === undefined ? {} : { requestBody: { required: !isBodyOptional, content: bodies } }),
     responses: { ...operation.answers, ...refusalsOf(operation) },
     security: securityOf(operation, principal),
   };

@@ -378,6 +378,53 @@ describe("the schemas of the document", () => {
     await room.root.delete(`${path}/${id}`);
   });
 
+  it("gives files that an import takes", async () => {
+    const types = ["string", "text", "int", "bigint", "float", "decimal", "boolean", "date", "datetime", "json"];
+    await makeTable(room.root, {
+      name: "imported",
+      columns: [
+        ...types.map((type) => ({ name: `a_${type}`, type, required: true })),
+        { name: "said", type: "string", default: 'He said "no",\ntwice' },
+        { name: "topics", type: "enumList", options: { values: ["art", "food"] }, required: true },
+      ],
+    });
+    const { requestBody } = operationOf(
+      (await room.root.get("/openapi.json")).body,
+      "POST /imported/import",
+    );
+    for (const type of ["text/csv", "application/x-ndjson"]) {
+      const body = requestBody.content[type].example;
+      const { status, body: answer } = await room.root.send("POST", "/imported/import", {
+        body,
+        headers: { "Content-Type": type },
+      });
+      expect([type, status, answer.message, answer.data]).toEqual([
+        type,
+        200,
+        "Success",
+        [{ imported: 1, checked: 1, dryRun: false }],
+      ]);
+    }
+    const { data } = (await room.root.get("/imported", { fields: "-id,-createdAt,-updatedAt" })).body;
+    expect([data.length, data[0]]).toEqual([2, data[1]]);
+    expect(data[0]).toMatchObject({ said: 'He said "no",\ntwice', topics: ["art"], a_int: 1 });
+  });
+
+  it("gives an example that PATCH of a file takes as JSON, and for its content a form of its own", async () => {
+    const { content } = operationOf(documents.root, "PATCH /svc_file/{id}").requestBody;
+    const upload = new FormData();
+    upload.append("file", new Blob(["a"]), "a.txt");
+    const { id } = (await room.root.send("POST", "/svc_file", { body: upload })).body.data[0];
+    const { example } = content["application/json"];
+    const answer = await room.root.patch(`/svc_file/${id}`, example);
+    expect([answer.status, answer.body.message]).toEqual([200, "Success"]);
+    expect(answer.body.data[0]).toMatchObject(example);
+    expect([content["multipart/form-data"].schema.type, Object.keys(example)]).toEqual([
+      "object",
+      expect.not.arrayContaining(["folder"]),
+    ]);
+  });
+
   it("describe the answers", async () => {
     const check = checksOf(documents.root);
     const fits = async (text: string, path: string, sent?: unknown, query: Row = {}): Promise<Row> => {

@@ -18,10 +18,17 @@ import {
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
 import type { VisibleTable } from "../../permission/visible-tables.js";
-import { ref } from "../common-parts.js";
 
+const FORM = "multipart/form-data";
 const BYTES: Part = { type: "string", format: "binary" };
-const PARTS = { folder: TEXT, title: TEXT, description: TEXT, isPublic: { enum: ["true", "false"] } };
+/** Which folders there are is not known here, and forms are filled in with the examples. */
+const TEXT_PART: Part = { ...TEXT, description: "Empty: none.", examples: [""] };
+const PARTS = {
+  folder: TEXT_PART,
+  title: TEXT_PART,
+  description: TEXT_PART,
+  isPublic: { enum: ["true", "false"], examples: ["false"] },
+};
 const SIDE: Part = { type: "integer", minimum: 1, maximum: 4000 };
 const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values });
 
@@ -87,16 +94,15 @@ function withFile(table: VisibleTable, operation: Operation): Operation {
       ...operation,
       summary: "Upload a file",
       description: "One part `file`; the others are texts. Its bytes decide its type.",
-      body: { schema: partsOf(table, "creatable") },
-      bodyTypes: ["multipart/form-data"],
+      bodies: { [FORM]: { schema: partsOf(table, "creatable") } },
     };
   }
-  if (operation.id !== `update_${name}` || !takesContent) return operation;
+  const { body } = operation;
+  if (operation.id !== `update_${name}` || body === undefined || !takesContent) return operation;
   return {
     ...operation,
     description: "As JSON, the facts about the file; as multipart, its content, too.",
-    body: { schema: { anyOf: [ref(`${name}.update`), partsOf(table, "updatable")] } },
-    bodyTypes: ["application/json", "multipart/form-data"],
+    bodies: { "application/json": body, [FORM]: { schema: partsOf(table, "updatable") } },
   };
 }
 

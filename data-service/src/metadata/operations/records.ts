@@ -1,4 +1,5 @@
 // The routes of every table (records/routes), described for one table and one caller. Pure.
+import type { Json } from "@portico/shared/json";
 import {
   answer,
   dataAnswer,
@@ -269,11 +270,33 @@ function importOperation(visible: VisibleTable): Operation {
     description:
       "In batches, each all or none; the first that is refused ends it. See `details` of the refusal.",
     parameters: [DRY_RUN, inQuery("from", { type: "integer", minimum: 1 }, "The line to go on from.")],
-    body: { schema: TEXT },
-    bodyTypes: ["text/csv", "application/x-ndjson"],
+    bodies: importBodies(visible),
     answers: { 200: dataAnswer(200, "What was imported.", IMPORTED) },
     refusals: WRITE_REFUSALS,
   };
+}
+
+/** A file of one record each, as a new record's example has it. */
+function importBodies(visible: VisibleTable): Readonly<Record<string, Part>> {
+  const record = bodyExample(visible, "creatable") ?? blankRecord(visible);
+  const lines = [Object.keys(record), Object.values(record)].map((cells) => cells.map(csvCell).join(","));
+  return {
+    "text/csv": { schema: TEXT, example: `${lines.join("\n")}\n` },
+    "application/x-ndjson": { schema: TEXT, example: `${JSON.stringify(record)}\n` },
+  };
+}
+
+/** The answer says what is missing where there is no example for something that a record needs. */
+function blankRecord({ columns }: VisibleTable): Readonly<Record<string, Json>> {
+  return Object.fromEntries(
+    columns.filter((each) => each.creatable).map(({ column }) => [column.name, null]),
+  );
+}
+
+function csvCell(value: Json): string {
+  if (value === null) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return /^$|^\s|\s$|[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function changesOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
