@@ -99,6 +99,12 @@ byId("logout").addEventListener("click", async () => {
   await show();
 });
 
+/** More of them: docs/oauth.md. Anybody can put an `error` into a link, so what it says is never shown. */
+const REASONS = new Map([
+  ["access_denied", "The provider was told no."],
+  ["email_in_use", "The e-mail address belongs to an account here."],
+  ["account_disabled", "The account is deactivated."],
+]);
 const error = new URLSearchParams(location.search).get("error");
-if (error !== null) showProblem(`Signing in did not work: ${error}`);
+if (error !== null) showProblem(`Signing in did not work. ${REASONS.get(error) ?? ""}`);
 await Promise.all([show(), showProviders()]).catch((problem) => showProblem(problem.message));

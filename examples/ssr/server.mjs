@@ -13,6 +13,13 @@ const PREFIX = "/portal";
 /** @typedef {import("node:http").IncomingMessage} Request */
 /** @typedef {import("node:http").ServerResponse} Response */
 
+/** More of them: docs/oauth.md. Anybody can put an `error` into a link, so what it says is never shown. */
+const REASONS = new Map([
+  ["access_denied", "The provider was told no."],
+  ["email_in_use", "The e-mail address belongs to an account here."],
+  ["account_disabled", "The account is deactivated."],
+]);
+
 const server = createServer(async (request, response) => {
   const address = request.url ?? "/";
   // What follows the method need not be one: `GET //`.
@@ -22,7 +29,9 @@ const server = createServer(async (request, response) => {
     if (url.pathname.startsWith(`${PREFIX}/`)) return proxy(request, response);
     if (request.method === "POST" && url.pathname === "/login") return await logIn(request, response);
     if (request.method === "POST" && url.pathname === "/logout") return await logOut(request, response);
-    if (url.pathname === "/") return await home(request, response, url.searchParams.get("error"));
+    const error = url.searchParams.get("error");
+    const reason = error === null ? null : (REASONS.get(error) ?? "");
+    if (url.pathname === "/") return await home(request, response, reason);
     response.writeHead(404).end("Not found");
   } catch (error) {
     console.error(error);
@@ -100,13 +109,13 @@ async function callApi(request, response, path, init = {}) {
   return { status: answer.status, body: await answer.json() };
 }
 
-/** @param {Request} request @param {Response} response @param {string | null} error @param {number} [status] */
-async function home(request, response, error, status = 200) {
+/** @param {Request} request @param {Response} response @param {string | null} reason @param {number} [status] */
+async function home(request, response, reason, status = 200) {
   const me = await callApi(request, response, "/me?fields=id,email,name");
   const { body: providers } = await callApi(request, response, "/auth/providers");
   // Any other status says nothing of who is there: a page must not offer to sign in somebody who is.
   if (me.status !== 200 && me.status !== 401) throw new Error(`/me was answered ${me.status}`);
-  const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, error);
+  const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, reason);
   response.writeHead(status, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
   const user = me.status === 200 ? me.body.data[0].id : "";
   response.end(`<!doctype html><html lang="en"><title>Chat</title>
@@ -130,13 +139,13 @@ function signedIn({ email, name }) {
     <form method="post" action="/logout"><button id="logout">Sign out</button></form>`;
 }
 
-/** @param {{ provider: string }[]} providers @param {string | null} error */
-function signedOut(providers, error) {
+/** @param {{ provider: string }[]} providers @param {string | null} reason */
+function signedOut(providers, reason) {
   const search = new URLSearchParams({ redirect: `${OWN_ORIGIN}/`, cookieBridgePrefix: PREFIX });
   const links = providers.map(
     ({ provider }) => `<a href="${PREFIX}/auth/${provider}?${escapeHtml(search.toString())}">${provider}</a>`,
   );
-  return `${error === null ? "" : `<p id="problem">Signing in did not work: ${escapeHtml(error)}</p>`}
+  return `${reason === null ? "" : `<p id="problem">Signing in did not work. ${escapeHtml(reason)}</p>`}
     <form method="post" action="/login">
       <label>E-mail <input name="email" type="email" required></label>
       <label>Password <input name="password" type="password" required></label>

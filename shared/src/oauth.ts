@@ -6,7 +6,7 @@ export const PROVIDERS = ["google", "facebook", "github"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 /** The fixed list of `error` values an app can meet on its return address. */
-const OAUTH_ERRORS = [
+export const OAUTH_ERRORS = [
   /** The person said no at the provider. */
   "access_denied",
   /** The provider refused, or answered what it should not. */

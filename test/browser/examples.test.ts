@@ -223,9 +223,20 @@ describe("examples/spa", () => {
     await page.click("#providers a:has-text('github')");
     await page.click("button[value=deny]");
     await page.waitForSelector("#problem:visible");
-    expect(await page.textContent("#problem")).toBe("Signing in did not work: access_denied");
+    expect(await page.textContent("#problem")).toBe("Signing in did not work. The provider was told no.");
+  });
+
+  test("says nothing of what a link with an error says", async () => {
+    expect(await madeUp(page, example.appUrl)).toBe("Signing in did not work.");
   });
 });
+
+/** What a page says that was opened by a link with a made-up error. */
+async function madeUp(page: Page, url: string): Promise<string | undefined> {
+  await page.goto(`${url}/?error=Call%20us`);
+  await page.waitForSelector("#problem:visible");
+  return (await page.textContent("#problem"))?.trim();
+}
 
 describe("examples/ssr", () => {
   let example: Example;
@@ -247,7 +258,7 @@ describe("examples/ssr", () => {
     await fillLogIn(page, "wrong password");
     await page.click("#login");
     await page.waitForSelector("#problem");
-    expect(await page.textContent("#problem")).toBe("Signing in did not work: E-mail or password is wrong.");
+    expect(await page.textContent("#problem")).toBe("Signing in did not work. E-mail or password is wrong.");
     await fillLogIn(page, ADMIN.password);
     await page.click("#login");
     await page.waitForSelector("#who");
@@ -291,6 +302,10 @@ describe("examples/ssr", () => {
       await page.click("#logout");
       await page.waitForSelector("#login");
     }
+  });
+
+  test("says nothing of what a link with an error says", async () => {
+    expect(await madeUp(page, example.ssrUrl)).toBe("Signing in did not work.");
   });
 
   test("refuses a log-in form of another page", async () => {

@@ -2,6 +2,7 @@
 import { request as ask, createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { OAUTH_ERRORS } from "@portico/shared/oauth";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { freePort } from "../support/free-port.js";
 import { type Stack, startStack } from "../support/stack.js";
@@ -132,13 +133,36 @@ describe("the start page", () => {
     await choose(page, email, "deny");
     await page.waitForSelector("#login-problem:visible");
     expect(await page.textContent("#login-problem")).toBe(
-      "Signing in with a provider did not work: access_denied.",
+      "Signing in with a provider did not work. The provider was told no.",
     );
     await page.click("#providers a:has-text('google')");
     await choose(page, email);
     await page.waitForSelector("#logout:visible");
     expect(await page.textContent("#whoami")).toBe(email);
     await context.close();
+  });
+});
+
+describe("the start page, from a link with an error", () => {
+  const shownFor = async (error: string): Promise<string | null> => {
+    const { context, page } = await open();
+    await page.goto(`${stack.appUrl}/?${new URLSearchParams({ error })}`);
+    await page.waitForSelector("#login-problem:visible");
+    const shown = await page.textContent("#login-problem");
+    await context.close();
+    return shown;
+  };
+
+  test("says nothing of what the link says", async () => {
+    const plain = "Signing in with a provider did not work.";
+    const texts = ["Your account is locked. Call +1 555 0100.", "constructor", ""];
+    expect(await Promise.all(texts.map(shownFor))).toEqual(texts.map(() => plain));
+  });
+
+  test("has words for every error there is", async () => {
+    const shown = await Promise.all(OAUTH_ERRORS.map(shownFor));
+    for (const each of shown) expect(each).toMatch(/^Signing in with a provider did not work\. \S.*\.$/);
+    expect(new Set(shown).size).toBe(OAUTH_ERRORS.length);
   });
 });
 

@@ -2,6 +2,7 @@
 import { call, problemsOf } from "./api.js";
 import { byId, element } from "./element.js";
 import { onReturn } from "./on-return.js";
+import { wordsOf } from "./provider-errors.js";
 
 const form = byId("login-form");
 const email = byId("email");
@@ -88,7 +89,7 @@ async function offerProviders() {
   byId("providers").hidden = names.length === 0;
   const error = new URLSearchParams(location.search).get("error");
   if (error === null) return;
-  problem.textContent = `Signing in with a provider did not work: ${error}.`;
+  problem.textContent = wordsOf(error);
   problem.hidden = false;
 }
 

@@ -379,7 +379,18 @@ describe("the schemas of the document", () => {
   });
 
   it("gives files that an import takes", async () => {
-    const types = ["string", "text", "int", "bigint", "float", "decimal", "boolean", "date", "datetime", "json"];
+    const types = [
+      "string",
+      "text",
+      "int",
+      "bigint",
+      "float",
+      "decimal",
+      "boolean",
+      "date",
+      "datetime",
+      "json",
+    ];
     await makeTable(room.root, {
       name: "imported",
       columns: [
@@ -388,10 +399,7 @@ describe("the schemas of the document", () => {
         { name: "topics", type: "enumList", options: { values: ["art", "food"] }, required: true },
       ],
     });
-    const { requestBody } = operationOf(
-      (await room.root.get("/openapi.json")).body,
-      "POST /imported/import",
-    );
+    const { requestBody } = operationOf((await room.root.get("/openapi.json")).body, "POST /imported/import");
     for (const type of ["text/csv", "application/x-ndjson"]) {
       const body = requestBody.content[type].example;
       const { status, body: answer } = await room.root.send("POST", "/imported/import", {
