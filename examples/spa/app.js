@@ -66,8 +66,6 @@ async function show() {
 async function lookAgain() {
   if ((await whoAmI()) !== byId("who").textContent) location.reload();
 }
-addEventListener("pageshow", ({ persisted }) => persisted && lookAgain().catch(() => location.reload()));
-for (const event of ["visibilitychange", "focus"]) addEventListener(event, () => lookAgain().catch(() => {}));
 
 /** A provider is a link: the browser goes there, and comes back signed in. */
 async function showProviders() {
@@ -108,3 +106,5 @@ const REASONS = new Map([
 const error = new URLSearchParams(location.search).get("error");
 if (error !== null) showProblem(`Signing in did not work. ${REASONS.get(error) ?? ""}`);
 await Promise.all([show(), showProviders()]).catch((problem) => showProblem(problem.message));
+addEventListener("pageshow", ({ persisted }) => persisted && lookAgain().catch(() => location.reload()));
+for (const event of ["visibilitychange", "focus"]) addEventListener(event, () => lookAgain().catch(() => {}));
