@@ -42,7 +42,8 @@ beforeAll(async () => {
   await table("pages", [to("book", "books", "pages")]);
   await table("ports", [], kept);
   await table("coats", [], kept);
-  await table("ferries", [to("port", "ports", "ferries", { required: false })], kept);
+  const port = to("port", "ports", "ferries", { required: false });
+  await table("ferries", [port, { ...tags, inverse: "ferries" }], kept);
   await table("farms", [], kept);
   for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
   await table("crates", [to("within", "crates", "crates", { required: false })], kept);
@@ -78,6 +79,59 @@ describe("a set of links of a record that is deleted before they are written", (
     change.goOn();
     expect((await change.answer).status).toBe(400);
     expect(await read(api, "pages", page, "book.name")).toMatchObject({ book: { name: "own" } });
+  });
+});
+
+describe("a record that goes along with its former place before it is moved", () => {
+  const isGone = isReadOf("ferries");
+  it.each([
+    ["noted", nth(2, isGone)],
+    ["moved", isWriteOf("ferries")],
+  ])("comes back with that, as the move is refused (before it is %s)", async (_when, when) => {
+    const [former, next] = [await named("ports", "former"), await named("ports", "next")];
+    const ferry = (await make(api, "ferries", { name: "f", port: former })).id;
+    const move = await stopAt(held.proxy, when, () => slow.patch(`/ports/${next}`, { ferries: [ferry] }));
+    expect((await api.delete(`/ports/${former}`)).status).toBe(200);
+    move.goOn();
+    expect((await move.answer).status).toBe(400);
+    expect((await api.post(`/ports/${former}/restore`)).status).toBe(200);
+    expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "former" } });
+  });
+
+  it("does so where a new record was to have it, of which nothing stays", async () => {
+    const former = await named("ports", "former");
+    const ferry = (await make(api, "ferries", { name: "f", port: former })).id;
+    const making = await stopAt(held.proxy, isCommand("insert", "ports"), () =>
+      slow.post("/ports", { name: "refused", ferries: [ferry] }),
+    );
+    expect((await api.delete(`/ports/${former}`)).status).toBe(200);
+    making.goOn();
+    const { status, body } = await making.answer;
+    expect([status, body.error.details]).toEqual([400, undefined]);
+    expect((await api.get("/ports", { filter: { name: "refused" } })).body.data).toEqual([]);
+    expect((await api.post(`/ports/${former}/restore`)).status).toBe(200);
+    expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "former" } });
+  });
+});
+
+describe("a record that is deleted while a set of links", () => {
+  it.each([
+    ["lets go of it", "ports", "port", true, 200],
+    ["lets go of it, in lists", "tags", "tags", true, 200],
+    ["is to have it, in lists", "tags", "tags", false, 400],
+  ])("%s comes back with the links that it went with", async (_what, table, link, isThere, expected) => {
+    const to = await named(table, "T");
+    const linked = link === "tags" ? [to] : to;
+    const ferry = (await make(api, "ferries", { name: "f", ...(isThere && { [link]: linked }) })).id;
+    const change = await stopAt(held.proxy, isWriteOf("ferries"), () =>
+      slow.patch(`/${table}/${to}`, { ferries: isThere ? [] : [ferry] }),
+    );
+    expect((await api.delete(`/ferries/${ferry}`)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(expected);
+    expect((await api.post(`/ferries/${ferry}/restore`)).status).toBe(200);
+    const { ferries } = await read(api, table, to, "ferries.id");
+    expect(ferries).toHaveLength(isThere ? 1 : 0);
   });
 });
 

@@ -50,7 +50,8 @@ export async function linkForeign(
   for (const set of sets) {
     const linking = { to: { table: table.id, id }, set, log };
     const owning = owningRelation(set);
-    const former = owning?.required === true ? NOBODY : await leavingLinks(deps, id, set);
+    const leaving = owning?.required === true ? NOBODY : await leavingLinks(deps, id, set);
+    const former = allOf([leaving, livingIn(set)]);
     if (set.relation.link.list) await linkInLists(deps, linking, former);
     else {
       const ids = await linkSingly(deps, linking, former);
@@ -68,7 +69,17 @@ export interface MovedRecords {
 
 /** The condition for those of the chosen records that don't link here yet. */
 function gainingIn({ to: { id }, set }: Linking): Document {
-  return { $and: [{ _id: { $in: [...set.ids] } }, linksElsewhere(set.relation.link, id)] };
+  return allOf([{ _id: { $in: [...set.ids] } }, linksElsewhere(set.relation.link, id), livingIn(set)]);
+}
+
+/** Records that are deleted and kept come back with the links that they went with, so these are not moved. */
+function livingIn({ target }: LinkSet): Document {
+  return stateCondition(target, "living");
+}
+
+/** Records whose links may be moved in this moment. */
+function movable(set: LinkSet): Document {
+  return { ...FREE, ...livingIn(set) };
 }
 
 async function linkInLists(deps: Deps, linking: Linking, former: Document): Promise<void> {
@@ -77,7 +88,7 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { field } = relation.link;
   const gaining = gainingIn(linking);
   const { gained, lost } = await addNoted(deps, linking, { gaining, former });
-  for (const each of asJudged(inLists(set, lost, "leaving"), { ...FREE, [field]: to.id }))
+  for (const each of asJudged(inLists(set, lost, "leaving"), { ...movable(set), [field]: to.id }))
     await deps.writes.takeFromList(target, field, each, [to.id]);
   if (lost.length > 0) await requireMoved(deps.store, target, former);
   await requireJudged(deps, set, former);
@@ -97,7 +108,7 @@ async function addNoted({ store, writes }: Deps, linking: Linking, what: Moving)
   const links = await movingLinks(store, set, what);
   const { gained, lost } = links;
   if (gained.length > 0 || lost.length > 0) await noteLinks(linking, links);
-  for (const each of asJudged(inLists(set, gained, "coming"), FREE))
+  for (const each of asJudged(inLists(set, gained, "coming"), movable(set)))
     await writes.addToList(target, relation.link.field, each, to.id);
   return links;
 }
@@ -134,7 +145,7 @@ async function moveNoted(
   if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
   const move = async (moved: readonly Moved[], how: keyof JudgedRecords, end: Stored | null) => {
-    for (const each of asJudged(asNoted(set, moved, how), FREE))
+    for (const each of asJudged(asNoted(set, moved, how), movable(set)))
       await writes.moveLink(target, field, each, end, by).catch(asSeenFromHere(set));
   };
   const gain = () => move(gained, "coming", to.id);
@@ -241,7 +252,7 @@ const IDS_AT_ONCE = 500;
 
 /**
  * The conditions for judged records while they are as they were judged.
- * @param also what each must satisfy as well: FREE, for a record that a delete wants must go as it was when it was marked
+ * @param also what each must satisfy as well: `movable`, for a record that a delete wants must go as it was when it was marked
  */
 function asJudged(kinds: readonly Judged[], also: Document): Document[] {
   const packs: Judged[][] = [];
