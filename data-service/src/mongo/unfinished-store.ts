@@ -38,6 +38,9 @@ export function isOpen({ done, again }: Pick<Note, "done" | "again">): boolean {
   return done !== true && again !== true;
 }
 
+/** The condition for such notes. */
+const UNTOUCHED = { done: { $ne: true }, again: { $ne: true } };
+
 /** What is left of a note. */
 export type Left = Required<Pick<Note, "at" | "again" | "steps">>;
 
@@ -155,14 +158,22 @@ export class UnfinishedStore {
     return (await this.#unfinished.find({ "once.key": key }).toArray()).map(noteOf);
   }
 
+  /** Those of a table's records that requests make which are neither whole nor taken back. */
+  async madeIn(table: string, ids: readonly Stored[]): Promise<Stored[]> {
+    const made = { kind: "made", table, ids: { $in: [...ids] } } as const;
+    const open = this.#unfinished.find({ steps: { $elemMatch: made }, ...UNTOUCHED });
+    const notes = await open.project<Pick<Note, "steps">>({ steps: 1 }).toArray();
+    const steps = notes.flatMap((note) => note.steps);
+    return steps.flatMap((step) => (step.kind === "made" && step.table === table ? step.ids : []));
+  }
+
   /**
    * The ids of those that have written to a table, or were about to, and are neither whole nor taken back.
    * @param since what began before then is left out
    */
   async openIn(table: string, since: Date): Promise<ReadonlySet<string>> {
     const from = ObjectId.createFromTime(Math.floor(since.getTime() / 1000));
-    const untouched = { done: { $ne: true }, again: { $ne: true } };
-    const open = this.#unfinished.find({ "steps.table": table, ...untouched, _id: { $gte: from } });
+    const open = this.#unfinished.find({ "steps.table": table, ...UNTOUCHED, _id: { $gte: from } });
     const ids = await open.project<{ _id: ObjectId }>({ _id: 1 }).toArray();
     return new Set(ids.map(({ _id }) => _id.toHexString()));
   }

@@ -2,7 +2,7 @@
 // moved, and nothing that others have.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Answer, Api } from "../../support/api.js";
+import { type Answer, type Api, signIn } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
   afterWrites,
@@ -12,6 +12,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
+import { roleFor } from "../../support/rules.js";
 import { make, makeTable, type Row, read } from "./make.js";
 
 let system: QuickAndSlow;
@@ -197,6 +198,90 @@ describe("a list of links that is about to be changed from the other side when a
     expect(labels).toHaveLength(isThere ? 1 : 0);
     going.goOn();
     expect([(await change.answer).status, (await going.answer).status]).toEqual([status, 200]);
+  });
+});
+
+describe("a new record that a change is still making when another one sets the same list", () => {
+  const put = (by: Api, book: string, body: object, etag?: string): Promise<Answer> =>
+    by.send("PATCH", `/books/${book}`, {
+      headers: { "Content-Type": "application/json", ...(etag !== undefined && { "If-Match": etag }) },
+      body: JSON.stringify(body),
+    });
+  const bookOfOne = async () => {
+    const book = await named("books", "B");
+    const page = (await make(api, "pages", { name: "first", book })).id;
+    const etag = (await api.get(`/books/${book}`)).headers.get("etag") ?? "none";
+    return { book, etag, more: (name: string) => ({ pages: [page, { name }] }), same: { pages: [page] } };
+  };
+  const namesIn = async (book: string): Promise<string[]> =>
+    (await read(api, "books", book, "pages.name")).pages.map(({ name }: Row) => name).toSorted();
+  /** Sends a change that stops when its new record is there, before its own is written. */
+  const making = (send: () => Promise<Answer>): Promise<Stopped<Answer>> =>
+    stopAt(held.proxy, afterWrites(isCommand("insert", "pages"), isWriteOf("books")), send);
+
+  /** Somebody who may do everything with books, and so much with pages. */
+  const someone = async (name: string, rules: readonly object[]): Promise<Api> => {
+    const role = await roleFor(api, name, ["books"]);
+    for (const rule of rules) await make(api, "svc_permission", { role, table: "pages", ...rule });
+    const credentials = { email: `${name}@example.com`, password: "long enough 1" };
+    await make(api, "svc_user", { ...credentials, role });
+    return signIn(held.stack.dataUrl, credentials);
+  };
+
+  it("goes where that one has the version that both know", async () => {
+    const { book, etag, more } = await bookOfOne();
+    const first = await making(() => put(slow, book, more("theirs"), etag));
+    expect((await put(api, book, more("mine"), etag)).status).toBe(200);
+    first.goOn();
+    expect([(await first.answer).status, await namesIn(book)]).toEqual([412, ["first", "mine"]]);
+  });
+
+  it("stays beside what that one makes, where neither names a version", async () => {
+    const { book, more } = await bookOfOne();
+    const first = await making(() => put(slow, book, more("theirs")));
+    expect((await put(api, book, more("mine"))).status).toBe(200);
+    first.goOn();
+    expect([(await first.answer).status, await namesIn(book)]).toEqual([200, ["first", "mine", "theirs"]]);
+  });
+
+  it("is let go of by nobody as long as it is being made, and must be named from then on", async () => {
+    const { book, more, same } = await bookOfOne();
+    const first = await making(() => put(slow, book, more("theirs")));
+    expect((await put(api, book, same)).status).toBe(200);
+    first.goOn();
+    expect((await first.answer).status).toBe(200);
+    expect([(await put(api, book, same)).status, (await put(api, book, more("mine"))).status]).toEqual([
+      400, 400,
+    ]);
+    expect(await namesIn(book)).toEqual(["first", "theirs"]);
+  });
+
+  it("is none that the other one would have to be allowed to change", async () => {
+    const { book, more } = await bookOfOne();
+    const update = { action: "update", filter: { name: "mine" } };
+    const caller = await someone("writer", [{ action: "read" }, { action: "create" }, update]);
+    const first = await making(() => put(slow, book, more("theirs")));
+    expect((await put(caller, book, more("mine"))).status).toBe(200);
+    first.goOn();
+    expect([(await first.answer).status, await namesIn(book)]).toEqual([200, ["first", "mine", "theirs"]]);
+  });
+
+  it("is told to nobody who may not change such links, nor is any other record", async () => {
+    const { book, more } = await bookOfOne();
+    const caller = await someone("stranger", [{ action: "read", fields: "name" }, { action: "create" }]);
+    const none = { pages: [{ name: "mine" }] };
+    expect([(await put(caller, book, none)).status, (await put(caller, book, more("mine"))).status]).toEqual([
+      403, 403,
+    ]);
+    expect(await namesIn(book)).toEqual(["first"]);
+  });
+
+  it("makes another version as soon as it is there for good", async () => {
+    const { book, etag, more } = await bookOfOne();
+    const late = await stopAt(held.proxy, isReadOf("pages"), () => put(slow, book, more("late"), etag));
+    expect((await put(api, book, more("quick"), etag)).status).toBe(200);
+    late.goOn();
+    expect([(await late.answer).status, await namesIn(book)]).toEqual([412, ["first", "quick"]]);
   });
 });
 

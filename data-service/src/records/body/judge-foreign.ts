@@ -1,7 +1,7 @@
 // Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
-import type { Table } from "../../catalog/catalog.js";
+import { owningRelation, type Table } from "../../catalog/catalog.js";
 import { idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
@@ -111,7 +111,9 @@ async function judgeSet(
       fields.filter((field) => !isOwn(record, field)),
     );
   const coming = await judge(comingLinks(set, id));
-  const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
+  // Where the link is required none leaves: see linkForeign.
+  const mayLeave = id !== undefined && owningRelation(set)?.required !== true;
+  const leaving = mayLeave ? await judge(await formerLinks(deps, id, set)) : [];
   return { coming, leaving };
 }
 

@@ -58,6 +58,7 @@ function world({ alone = false } = {}) {
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
     all: async () => [...kept.values()],
     ofOnce: async (key) => [...kept.values()].filter(({ once }) => once?.key === key),
+    madeIn: async () => [],
     take: async (left, instance, at) => {
       if (kept.get(left.id.toHexString())?.done === true) return undefined;
       const taken = { ...left, instance, at };

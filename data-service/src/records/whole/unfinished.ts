@@ -6,6 +6,8 @@ import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/stored.js";
 import { isOpen, type Note, type OnceOwner, type UnfinishedStore } from "../../mongo/unfinished-store.js";
 import { WRITTEN_WITHIN_MS } from "../../schema/dead-instances.js";
 import { UnderWay } from "../../under-way.js";
@@ -18,7 +20,7 @@ import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./un
 export interface UnfinishedDeps {
   readonly notes: Pick<
     UnfinishedStore,
-    "begin" | "add" | "end" | "leave" | "forget" | "all" | "ofOnce" | "take"
+    "begin" | "add" | "end" | "leave" | "forget" | "all" | "ofOnce" | "madeIn" | "take"
   >;
   readonly once: Pick<OnceStore, "find" | "takeOver" | "remove">;
   /** Names this process. */
@@ -150,6 +152,11 @@ export class Unfinished {
     }
     if (isNoted) this.#forget(note);
     return result;
+  }
+
+  /** Those of a table's records that requests are still making: they may be taken back. */
+  stillMade(table: Table, ids: readonly Stored[]): Promise<readonly Stored[]> {
+    return this.#deps.notes.madeIn(table.id, ids);
   }
 
   /**

@@ -2,7 +2,7 @@
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { owningRelation, type Table } from "../../catalog/catalog.js";
-import { idText } from "../../catalog/record-ids.js";
+import { idsOf, idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { piecesOf } from "../../pieces.js";
@@ -376,13 +376,21 @@ export async function unlessTakenAlong(
   });
 }
 
-/** A record whose link is required can't be let go of, only moved or deleted. @throws AppError VALIDATION_ERROR */
+/**
+ * A record whose link is required can't be let go of, only moved or deleted. One that another request is still making is in
+ * nobody's way: it stays (see linkForeign), and its caller could not know of it.
+ * @throws AppError VALIDATION_ERROR
+ */
 export async function requireLettable(deps: ActingDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
   const { relation, target } = set;
   const owning = owningRelation(set);
   if (owning?.required !== true) return;
   const former = await formerLinks(deps, id, set);
-  if (!(await deps.store.hasAny(target, former))) return;
+  const left = idsOf(target, await deps.store.read(target, [{ $match: former }, { $project: { _id: 1 } }]));
+  if (left.length === 0) return;
+  const coming = await deps.unfinished.stillMade(target, left);
+  const there = { $and: [former, { _id: { $in: left } }, { _id: { $nin: [...coming] } }] };
+  if (!(await deps.store.hasAny(target, there))) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }

@@ -14,7 +14,7 @@ import type { ActingDeps } from "../record-deps.js";
 import { atVersion } from "../version.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { ChangedStep, StepLog } from "../whole/steps.js";
-import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
+import { areStillThere, linkForeign, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 
 /** A change of one record. */
@@ -85,7 +85,6 @@ async function changeRecord(deps: ActingDeps, wanted: RecordChange, log: StepLog
   const { table, id, plan } = wanted;
   const { foreign } = plan;
   const change = await ownChange(deps, wanted);
-  for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
   // Right before the write: a password that is hashed may have waited as well.
   await deps.requireCaller();
   const done = await writeOwn(deps, wanted, change, log);

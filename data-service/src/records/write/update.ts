@@ -9,21 +9,23 @@ import { stillHas } from "../../query/as-read.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { unlessOvertaken } from "../../until-still.js";
 import { underNote } from "../acting-for.js";
-import { alternativesFor, type BroughtLinks, openWrite, PLAIN } from "../body/bind-body.js";
+import { alternativesFor, type BodyContext, type BroughtLinks, openWrite, PLAIN } from "../body/bind-body.js";
 import { anyRow, chooseUpdate } from "../body/choose-rule.js";
 import { judgeForeign } from "../body/judge-foreign.js";
+import type { AuthorizedLinks } from "../body/link-set.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
-import type { OwnFields, Stamp } from "../body/write-plan.js";
+import type { OwnFields, Stamp, WritePlan } from "../body/write-plan.js";
 import { decideAs } from "../decide-as.js";
 import { heldBy } from "../delete/leaving.js";
 import { findTable, idFrom, parseId } from "../find-table.js";
-import { shownFields } from "../read/read-one.js";
+import { type RecordShape, shownFields } from "../read/read-one.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import type { StepLog } from "../whole/steps.js";
 import { answerOf } from "./answer.js";
+import { requireLettable } from "./link-foreign.js";
 import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
 import { type Changed, runUpdate } from "./run-update.js";
 import type { StillMatching } from "./still-matching.js";
@@ -91,15 +93,21 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
   const context = openWrite(deps, { ...wanted, stamp, tolerated });
   requireOnlyLinks(body, table, catalog);
   const itself = idFrom(table, request.id);
+  const plans: WritePlan[] = [];
   checkWithNested(
     maker,
     table,
     body,
-    (flat, broughtLinks) => void alternativesFor(context, flat, broughtLinks),
+    (flat, broughtLinks) => {
+      // The links that a body chooses are the same by every rule.
+      const [way] = alternativesFor(context, flat, broughtLinks);
+      if (way !== undefined) plans.push(onlyKeeping(way.plan, broughtLinks));
+    },
     { changed: { table, has: (id) => itself !== undefined && idText(table, id) === idText(table, itself) } },
   );
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
+  for (const plan of plans) await requireLettableBefore(deps, context, stored, plan, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
   return deps.unfinished.wholly(async (log) => {
     const { change, broughtLinks } = await makeForChange(maker, table, body, id, log);
@@ -139,6 +147,7 @@ async function updateOne(
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [judged.unasked], linked);
+    if (brought === undefined) await requireLettables(deps, shape, id, plan.foreign, expected);
     const matching = (await match?.(id)) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared?.members);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
@@ -149,6 +158,50 @@ async function updateOne(
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return { ...record, isWritten };
+}
+
+/**
+ * Refuses to let go of records whose link is required; where that is because others have changed the record since, in the words
+ * for that.
+ * @throws AppError 400, 412
+ */
+async function requireLettables(
+  deps: ActingDeps,
+  shape: RecordShape,
+  id: Stored,
+  sets: readonly AuthorizedLinks[],
+  expected: Expected,
+): Promise<void> {
+  for (const set of sets)
+    await requireLettable(deps, id, set).catch(async (error: unknown) => {
+      await requireVersion(deps, shape, id, expected);
+      throw error;
+    });
+}
+
+/** With those sets that let go of nothing whose link is required. (Of a new record in a one-to-one the unique value says so.) */
+function onlyKeeping(plan: WritePlan, broughtLinks: BroughtLinks): WritePlan {
+  const isOne = ({ relation, presetBy }: AuthorizedLinks): boolean =>
+    presetBy === undefined && !(relation.exclusive && broughtLinks.has(relation.name));
+  return { ...plan, foreign: plan.foreign.filter(isOne) };
+}
+
+/**
+ * The same before new records are made: of several requests that make some, each would then find those of the others.
+ * @throws AppError 400, 403, 412
+ */
+async function requireLettableBefore(
+  deps: ActingDeps,
+  { rights, catalog, table, shape }: BodyContext,
+  id: Stored,
+  plan: WritePlan,
+  expected: Expected,
+): Promise<void> {
+  await requireLettables(deps, shape, id, plan.foreign, expected).catch(async (error: unknown) => {
+    // Whoever may not change such links is not told what there is.
+    await judgeForeign(deps, { rights, catalog }, table, plan, { id });
+    throw error;
+  });
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */
