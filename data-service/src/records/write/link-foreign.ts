@@ -88,9 +88,10 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { field } = relation.link;
   const gaining = gainingIn(linking);
   const { gained, lost } = await addNoted(deps, linking, { gaining, former });
-  for (const each of asJudged(inLists(set, lost, "leaving"), { ...movable(set), [field]: to.id }))
-    await deps.writes.takeFromList(target, field, each, [to.id]);
-  if (lost.length > 0) await requireMoved(deps.store, target, former);
+  await letGo(deps, linking, { lost, former }, async () => {
+    for (const each of asJudged(inLists(set, lost, "leaving"), { ...movable(set), [field]: to.id }))
+      await deps.writes.takeFromList(target, field, each, [to.id]);
+  });
   await requireJudged(deps, set, former);
   const late = await addNoted(deps, linking, { gaining, former: NOBODY });
   if (gained.length + late.gained.length > 0) await requireMoved(deps.store, target, gaining);
@@ -150,10 +151,28 @@ async function moveNoted(
   };
   const gain = () => move(gained, "coming", to.id);
   if (!relation.exclusive) await gain();
-  await move(lost, "leaving", null);
-  if (lost.length > 0) await requireMoved(store, target, what.former);
+  await letGo({ store }, linking, { lost, former: what.former }, () => move(lost, "leaving", null));
   if (relation.exclusive) await gain();
   return gained.map(({ id }) => id);
+}
+
+/**
+ * Lets go of the links that were noted; of those in records that a delete wants by then, when that is decided.
+ * @throws AppError 503 when that takes long
+ */
+async function letGo(
+  { store }: Pick<Deps, "store">,
+  { set: { target } }: Linking,
+  { lost, former }: { readonly lost: readonly Moved[]; readonly former: Document },
+  write: () => Promise<void>,
+): Promise<void> {
+  if (lost.length === 0) return;
+  await write();
+  if (!(await isAnyWanted(store, target, former))) return;
+  const ids = lost.map(({ id }) => id);
+  await linkable({ store }, target, ids, { waits: true });
+  await write();
+  await requireMoved(store, target, former);
 }
 
 /**
@@ -277,8 +296,16 @@ async function requireMoved(
   table: Table,
   unmoved: Document,
 ): Promise<void> {
-  const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
-  if (await store.hasAny(table, wanted)) throw stillLeaving(table);
+  if (await isAnyWanted(store, table, unmoved)) throw stillLeaving(table);
+}
+
+/** Does a delete want one of them? */
+function isAnyWanted(
+  store: Pick<RecordDeps["store"], "hasAny">,
+  table: Table,
+  which: Document,
+): Promise<boolean> {
+  return store.hasAny(table, allOf([which, { [LEAVING_FIELD]: { $exists: true } }]));
 }
 
 interface MovingLinks {
