@@ -83,9 +83,8 @@ describe("a set of links of a record that is deleted before they are written", (
 });
 
 describe("a record that goes along with its former place before it is moved", () => {
-  const isGone = isReadOf("ferries");
   it.each([
-    ["noted", nth(2, isGone)],
+    ["noted", nth(2, isReadOf("ferries"))],
     ["moved", isWriteOf("ferries")],
   ])("comes back with that, as the move is refused (before it is %s)", async (_when, when) => {
     const [former, next] = [await named("ports", "former"), await named("ports", "next")];
@@ -110,6 +109,43 @@ describe("a record that goes along with its former place before it is moved", ()
     expect([status, body.error.details]).toEqual([400, undefined]);
     expect((await api.get("/ports", { filter: { name: "refused" } })).body.data).toEqual([]);
     expect((await api.post(`/ports/${former}/restore`)).status).toBe(200);
+    expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "former" } });
+  });
+});
+
+describe("a record that goes along with the place that it was moved to, before the move is refused", () => {
+  it("comes back with that", async () => {
+    const [former, next] = [await named("ports", "former"), await named("ports", "next")];
+    const ferry = (await make(api, "ferries", { name: "f", port: former })).id;
+    const other = (await make(api, "ferries", { name: "other", port: former })).id;
+    const move = await stopAt(held.proxy, afterWrites(isWriteOf("ferries"), isReadOf("ferries")), () =>
+      slow.patch(`/ports/${next}`, { ferries: [ferry, other] }),
+    );
+    // So not all that was moved has gone along.
+    expect((await api.delete(`/ferries/${other}`)).status).toBe(200);
+    expect((await api.delete(`/ports/${next}`)).status).toBe(200);
+    expect((await api.post(`/ferries/${other}/restore`)).status).toBe(200);
+    move.goOn();
+    expect((await move.answer).status).toBe(400);
+    expect((await api.post(`/ports/${next}/restore`)).status).toBe(200);
+    expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "next" } });
+    expect(await read(api, "ferries", other, "port.name")).toMatchObject({ port: { name: "former" } });
+  });
+
+  it("has its former place where nothing stays of the new one", async () => {
+    const former = await named("ports", "former");
+    const ferry = (await make(api, "ferries", { name: "f", port: former })).id;
+    const other = (await make(api, "ferries", { name: "other", port: former })).id;
+    const making = await stopAt(held.proxy, afterWrites(isWriteOf("ferries"), isReadOf("ferries")), () =>
+      slow.post("/ports", { name: "nowhere", ferries: [ferry, other] }),
+    );
+    expect((await api.delete(`/ferries/${other}`)).status).toBe(200);
+    const [made] = (await api.get("/ports", { filter: { name: "nowhere" } })).body.data;
+    expect((await api.delete(`/ports/${made.id}`)).status).toBe(200);
+    expect((await api.post(`/ferries/${other}/restore`)).status).toBe(200);
+    making.goOn();
+    expect((await making.answer).status).toBe(400);
+    expect((await api.post(`/ferries/${ferry}/restore`)).status).toBe(200);
     expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "former" } });
   });
 });

@@ -13,6 +13,7 @@ import {
   targetOf,
 } from "../../catalog/catalog.js";
 import { idText } from "../../catalog/record-ids.js";
+import { DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { ChangeStore } from "../../mongo/change-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
@@ -21,6 +22,7 @@ import { refuseContended } from "../../until-still.js";
 import { type Acting, actingForNobody } from "../acting-for.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
 import { isBound, OWN_REACH, takesAlong } from "../delete/delete-effects.js";
+import { actOf } from "../delete/kept.js";
 import { endMissing, isLinkable } from "../delete/missing-links.js";
 import { Deleter } from "../delete/run-delete.js";
 import { linksIn, movedField } from "../derived/counted-writes.js";
@@ -57,7 +59,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<Ta
       if (step.kind === "made")
         await unmake(deps, catalog, table, unneeded(await withNeeds(deps, catalog, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
-      else await linkBack(deps, catalog, table, tableById(catalog, step.to.table), step);
+      else await linkBack(deps, catalog, table, step, isMadeIn(steps, step.to));
     };
     await back().catch(async (error: unknown) => {
       requireTaken(deps, table, step, error);
@@ -93,6 +95,11 @@ async function withNeeds(
 
 function isSame(one: LinkedStep["to"], other: LinkedStep["to"]): boolean {
   return one.table === other.table && String(one.id) === String(other.id);
+}
+
+function isMadeIn(steps: readonly Step[], { table, id }: LinkedStep["to"]): boolean {
+  const isIt = (each: Stored): boolean => String(each) === String(id);
+  return steps.some((step) => step.kind === "made" && step.table === table && step.ids.some(isIt));
 }
 
 function without(steps: readonly Step[], some: readonly Step[]): readonly Step[] {
@@ -217,22 +224,25 @@ async function lookAfterGone(deps: Deps, deleter: Deleter, table: Table, { ids }
   await deleter.lookAgain({ table, ids: ids.filter((id) => !there.has(idText(table, id))) });
 }
 
+/** @param isMade whether the request has made what it linked to, which goes for good then */
 async function linkBack(
   deps: Deps,
   catalog: Catalog,
   table: Table,
-  owner: Table | undefined,
   step: LinkedStep,
+  isMade: boolean,
 ): Promise<void> {
   const { writes } = deps;
+  const owner = tableById(catalog, step.to.table);
   const relation = relationIn(table, step.field);
   // All of it went with its relation, or with the table that this leads to.
   if (relation === undefined || owner === undefined) return;
   const { field, list, to, gained, lost } = step;
   // A link that is given back may lead to a record that was deleted meanwhile.
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
+  const movable = isMade ? {} : await notGoneWith(deps, owner, to.id);
   const give = (moved: readonly Moved[], link: Stored | null) =>
-    giveBack(deps, { table, relation, owner }, step, moved, link);
+    giveBack(deps, { table, relation, owner, movable }, step, moved, link);
   const refused: unknown[] = [];
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
@@ -249,6 +259,15 @@ interface Place {
   readonly table: Table;
   readonly relation: Relation;
   readonly owner: Table;
+  /** The condition for those that may be moved back. */
+  readonly movable: Document;
+}
+
+/** What has gone along with a record that is kept comes back with it, and so still has to link there. */
+async function notGoneWith({ store }: Deps, owner: Table, id: Stored): Promise<Document> {
+  const [kept] = owner.deletedAt === undefined ? [] : await store.byIds(owner, [id], { [DELETION_FIELD]: 1 });
+  const act = kept && actOf(kept);
+  return act === undefined ? {} : { [DELETION_FIELD]: { $ne: act } };
 }
 
 /**
@@ -271,7 +290,7 @@ async function giveBack(
 
 async function giveAlikeBack(
   deps: Deps,
-  { table, relation, owner }: Place,
+  { table, relation, owner, movable }: Place,
   step: LinkedStep,
   { ids, before, by: former, changes }: Alike,
   link: Stored | null,
@@ -289,7 +308,7 @@ async function giveAlikeBack(
     [movedField(field)]: by,
   });
   // What it led to may be deleted by now, which made it null.
-  const left = { ...ours([link, null]), ...(mayBeShared && atChanges(changes)) };
+  const left = { ...ours([link, null]), ...movable, ...(mayBeShared && atChanges(changes)) };
   const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
     deps.writes.moveLink(table, field, { _id: { $in: [...some] }, ...left }, to, mover);
   const refused: unknown[] = [];
