@@ -1,11 +1,12 @@
 // `npm run data -- import|export`: files of records, to and from a running service.
 import { createReadStream } from "node:fs";
-import { access, lstat, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { basename, extname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { loadSettings } from "./launch.mjs";
 import { readWords } from "./read-words.mjs";
+import { replaceFile } from "./replace-file.mjs";
 import { runScript, SetupError, WrongCall } from "./run-script.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
 
@@ -149,31 +150,7 @@ function howFar({ imported, dryRun, next, rejected, uncertain }, table) {
 
 async function exportTable({ file, ...call }) {
   if (file === undefined) return receive(call, () => process.stdout);
-  const refuse = (error) => {
-    throw new SetupError(`${file} can't be written (${error.code}).`);
-  };
-  const { path, isReplaced } = await targetOf(file).catch(refuse);
-  // What is cut off must not look like a whole file.
-  const written = isReplaced ? `${path}.part` : path;
-  const handle = await open(written, "w").catch(refuse);
-  try {
-    const code = await receive(call, () => handle.createWriteStream());
-    if (code === 0 && isReplaced) await rename(written, path).catch(refuse);
-    return code;
-  } finally {
-    await handle.close();
-    if (isReplaced) await rm(written, { force: true });
-  }
-}
-
-/** A file is replaced, also one that a link leads to; what is none, a pipe or a device, is only written to. */
-async function targetOf(file) {
-  const there = await lstat(file).catch((error) => {
-    if (error.code !== "ENOENT") throw error;
-  });
-  if (there === undefined) return { path: file, isReplaced: true };
-  if (!(await stat(file)).isFile()) return { path: file, isReplaced: false };
-  return { path: await realpath(file), isReplaced: true };
+  return replaceFile(file, (handle) => receive(call, () => handle.createWriteStream()));
 }
 
 /** @param {() => import("node:stream").Writable} into opened when records come @returns the exit code */

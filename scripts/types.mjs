@@ -1,8 +1,8 @@
 // `npm run types -- [--url …] [file]`: writes the TypeScript types of the tables, as the token's user may use them.
 // To standard output only with `npm run --silent`: npm writes there, too.
-import { writeFile } from "node:fs/promises";
 import { loadSettings } from "./launch.mjs";
 import { readWords } from "./read-words.mjs";
+import { replaceFile } from "./replace-file.mjs";
 import { runScript, SetupError, WrongCall } from "./run-script.mjs";
 import { notPortico, serviceUrl } from "./running-service.mjs";
 
@@ -16,8 +16,8 @@ await runScript(async () => {
   const { url, file } = readArguments();
   loadSettings();
   const types = await fetchTypes(serviceUrl(url), process.env.PORTICO_TOKEN);
-  if (file === undefined) process.stdout.write(types);
-  else await writeFile(file, types).catch((error) => fail(`${file} can't be written (${error.code}).`));
+  if (file !== undefined) return replaceFile(file, (handle) => handle.writeFile(types).then(() => 0));
+  process.stdout.write(types);
   return 0;
 });
 

@@ -1,6 +1,6 @@
 // GET /types.ts: the tables as TypeScript, for whoever asks; `npm run types` and the example that uses them.
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -270,6 +270,28 @@ describe("npm run types", () => {
   ])("says how it is called when it is called wrongly: %s", async (words, problem) => {
     const { code, errors } = await run([SCRIPT, ...words.split(" ")], { APP_URL: stack.appUrl });
     expect([code, errors]).toEqual([2, expect.stringContaining(`${problem}Use: npm run types -- `)]);
+  });
+
+  it("leaves the file as it is where the disk is full, and no part of another beside it", async () => {
+    const file = join(folder, "tables.ts");
+    await writeFile(file, "before");
+    // To a process, one that lets no file grow is as full as another.
+    const words = [
+      "-c",
+      'ulimit -f 0 && exec "$0" "$@"',
+      process.execPath,
+      SCRIPT,
+      "--url",
+      stack.appUrl,
+      file,
+    ];
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+    const full = promisify(execFile)("sh", words, { cwd: projectRoot, env });
+    await expect(full).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${file} can't be written (EFBIG).\n`),
+    });
+    expect([await readdir(folder), await readFile(file, "utf8")]).toEqual([["tables.ts"], "before"]);
   });
 
   it.each([
