@@ -37,6 +37,7 @@ const ANN = new ObjectId();
 /** Of "ann's password", with less memory than we use now. */
 const WEAK_HASH =
   "$argon2id$v=19$m=8192,t=2,p=1$adGYLD2T4RkxNUNim/3wrw$B6zS+v2YTEA2bkPHROnkGLbmuOTBG3OGpb6p08Gdh74";
+const HOUR_MS = 3_600_000;
 const CLIENT = { origin: "https://app.example.com", userAgent: "test", address: "127.0.0.1" };
 const clock = { now: () => new Date() };
 const hasher = makePasswordHasher();
@@ -111,6 +112,31 @@ describe("the throttle store", () => {
     expect(await take(now - 500)).toBeUndefined();
     expect(await take(now)).toBeUndefined();
     expect(await take(now)).toMatchObject({ retryAt: expect.any(Date) });
+  });
+
+  it.each([
+    ["a window", { limit: 2, windowMs: 60_000 }],
+    ["a growing delay", { free: 2, firstMs: 1_000, longestMs: 60_000, forgetMs: 3_600_000 }],
+  ])("refuses nobody by %s from a clock that has been set back since", async (what, bound) => {
+    const throttles = makeThrottleStore(db);
+    const now = Date.now();
+    const take = (at: number) => throttles.take([{ key: `set back: ${what}`, bound }], new Date(at));
+    const refused = { retryAt: expect.any(Date) };
+    for (const at of [now, now - 3 * HOUR_MS]) {
+      expect([await take(at), await take(at)]).toEqual([undefined, undefined]);
+      expect(await take(at)).toMatchObject(refused);
+    }
+  });
+
+  it("counts within one window what others admit by clocks that differ by less than it lasts", async () => {
+    const throttles = makeThrottleStore(db);
+    const bound = { limit: 3, windowMs: 60_000 };
+    const now = Date.now();
+    const take = (at: number) => throttles.take([{ key: "two clocks", bound }], new Date(at));
+    expect([await take(now), await take(now - 50_000), await take(now)]).toEqual(Array(3).fill(undefined));
+    expect([await take(now - 50_000), await take(now)]).toEqual(
+      Array(2).fill({ at: 0, retryAt: new Date(now + 60_000) }),
+    );
   });
 });
 

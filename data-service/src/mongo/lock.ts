@@ -38,9 +38,11 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();
     const leaseUntil = new Date(now.getTime() + LOCK_LEASE_MS);
+    // No lease ends this late, by clocks that differ by less than one, unless the clock was set back after it was given.
+    const neverYet = new Date(now.getTime() + 2 * LOCK_LEASE_MS);
     try {
       await locks.updateOne(
-        { _id: name, until: { $lte: now } },
+        { _id: name, $or: [{ until: { $lte: now } }, { until: { $gt: neverYet } }] },
         { $set: { holder, until: leaseUntil } },
         { upsert: true },
       );

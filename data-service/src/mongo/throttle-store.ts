@@ -107,11 +107,30 @@ interface Count {
   readonly update: Document[];
 }
 
+/**
+ * Whether such a time is still to come. One that is later than anybody sets it was set before the clock was set back, and would
+ * stand for as much longer. Twice as late is not: tries come with the time of before they waited, and from other instances.
+ */
+function ahead(longestMs: number, now: Date): { readonly $gt: Date; readonly $lte: Date } {
+  return { $gt: now, $lte: later(now, 2 * longestMs) };
+}
+
+function isAhead(at: Date, longestMs: number, now: Date): boolean {
+  const { $gt, $lte } = ahead(longestMs, now);
+  return at > $gt && at <= $lte;
+}
+
+/** For an update: whether its counter still counts. */
+function isLive(windowMs: number, now: Date): Document {
+  const { $gt, $lte } = ahead(windowMs, now);
+  return { $and: [{ $gt: ["$expiresAt", $gt] }, { $lte: ["$expiresAt", $lte] }] };
+}
+
 function withinQuota({ limit, windowMs, isJudged }: Quota, now: Date): Count {
-  const live = { $gt: ["$expiresAt", now] };
+  const live = isLive(windowMs, now);
   const judged = { failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] }, admittedAt: now };
   return {
-    full: { expiresAt: { $gt: now }, count: { $gte: limit } },
+    full: { expiresAt: ahead(windowMs, now), count: { $gte: limit } },
     update: [
       {
         $set: {
@@ -125,11 +144,11 @@ function withinQuota({ limit, windowMs, isJudged }: Quota, now: Date): Count {
 }
 
 function afterDelay({ free, firstMs, longestMs, forgetMs }: GrowingDelay, now: Date): Count {
-  const live = { $gt: ["$expiresAt", now] };
+  const live = isLive(forgetMs, now);
   const doubled = { $multiply: [firstMs, { $pow: [2, { $min: [{ $subtract: ["$count", free] }, 30] }] }] };
   const next = { $add: [now, { $min: [longestMs, doubled] }] };
   return {
-    full: { notBefore: { $gt: now } },
+    full: { notBefore: ahead(longestMs, now) },
     update: [
       { $set: { count: { $cond: [live, { $add: ["$count", 1] }, 1] }, expiresAt: later(now, forgetMs) } },
       { $set: { notBefore: { $cond: [{ $lt: ["$count", free] }, NO_WAIT, next] } } },
@@ -139,10 +158,12 @@ function afterDelay({ free, firstMs, longestMs, forgetMs }: GrowingDelay, now: D
 
 /** When the next try may be made, if the counter has no room for one now. */
 function refusedUntil(counter: CounterDocument, bound: Bound, now: Date): Date | undefined {
-  if (!("limit" in bound))
-    return counter.notBefore !== undefined && counter.notBefore > now ? counter.notBefore : undefined;
-  const { limit, isJudged } = bound;
-  if (counter.expiresAt <= now || counter.count < limit) return undefined;
+  if (!("limit" in bound)) {
+    const { notBefore } = counter;
+    return notBefore !== undefined && isAhead(notBefore, bound.longestMs, now) ? notBefore : undefined;
+  }
+  const { limit, windowMs, isJudged } = bound;
+  if (!isAhead(counter.expiresAt, windowMs, now) || counter.count < limit) return undefined;
   const isOpen =
     isJudged === true && (counter.failed ?? 0) < limit && isRecent(counter.admittedAt ?? now, now);
   return isOpen ? later(now, JUDGED_SOON_MS) : counter.expiresAt;
