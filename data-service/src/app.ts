@@ -27,7 +27,7 @@ import { fileRoutes } from "./files/routes.js";
 import { atOrigin } from "./http/at-origin.js";
 import { auditRefusals } from "./http/audit-refusals.js";
 import { currentPrincipal } from "./http/authenticate.js";
-import { requireFreeSpace } from "./http/free-space.js";
+import { requireFreeSpace, requireSpaceToDelete } from "./http/free-space.js";
 import { gatewayOnly } from "./http/gateway-only.js";
 import { methodOverride } from "./http/method-override.js";
 import { nothingThere } from "./http/nothing-there.js";
@@ -93,6 +93,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(changesRoutes({ ...records, present }));
   const ofUsers = userHandlers({ ...records, audit: auth.audit }, names.users, names.roles);
   const own = [schemaHandlers(records), ofUsers];
+  if (records.requireSpace !== undefined) app.use(requireSpaceToDelete(records.requireSpace));
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(nothingThere(prefix));
   app.use(auditRefusals(auth.audit));

@@ -9,12 +9,21 @@ export interface Disk {
   readonly reserveBytes: number;
 }
 
-/** Returns if there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
-export type RequireSpace = () => Promise<void>;
+/** Deleting may free space later, so that it goes on for longer; but it writes as well: what the table keeps, and links. */
+export type SpaceUse = "writing" | "deleting";
+
+/** Returns if there is space for a batch of work that nobody has announced. @throws AppError SERVICE_UNAVAILABLE */
+export type RequireSpace = (use?: SpaceUse) => Promise<void>;
+
+/** What deleting leaves of the disk, however much is to be kept from writing. */
+const LEFT_BY_DELETES_BYTES = 128 * 1024 * 1024;
 
 export function spaceCheck({ free, reserveBytes }: Disk): RequireSpace {
-  return async () => {
-    if ((await free()) < reserveBytes) throw nearlyFull();
+  return async (use = "writing") => {
+    const bytes = await free();
+    if (bytes >= reserveBytes) return;
+    if (use === "writing") throw nearlyFull();
+    if (bytes < Math.min(reserveBytes / 2, LEFT_BY_DELETES_BYTES)) throw full();
   };
 }
 
@@ -23,4 +32,8 @@ export function nearlyFull(): AppError {
     "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
     60,
   );
+}
+
+function full(): AppError {
+  return unavailable("The database's disk is full: reading goes on, all else does when there is room.", 60);
 }

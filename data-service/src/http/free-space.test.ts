@@ -2,19 +2,23 @@
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
-import express from "express";
+import express, { type RequestHandler } from "express";
 import supertest from "supertest";
 import { spaceCheck } from "../space-check.js";
-import { requireFreeSpace } from "./free-space.js";
+import { requireFreeSpace, requireSpaceToDelete } from "./free-space.js";
 
 afterEach(() => void jest.restoreAllMocks());
 
 /** An app behind the look at a disk with so many free bytes. */
 function clientOf(disk: { readonly free: number }, keepsNoFiles = false) {
+  const deps = { free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles };
+  return clientBehind(requireFreeSpace(deps));
+}
+
+function clientBehind(handler: RequestHandler) {
   const app = express();
   app.use(requestContext((path) => path));
-  const deps = { free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles };
-  app.use(requireFreeSpace(deps));
+  app.use(handler);
   app.all("/", (_request, response) => void response.status(200).end());
   app.use(errorHandler(makeLogger("test", "silent")));
   return supertest(app);
@@ -58,5 +62,26 @@ describe("the look at the disk", () => {
     await expect(requireSpace()).resolves.toBeUndefined();
     disk.free = 899;
     await expect(requireSpace()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+
+  it.each([
+    [1_000, 500],
+    [2 ** 50, 128 * 2 ** 20],
+  ])("lets deletes go on below a reserve of %d bytes while %d are free", async (reserveBytes, least) => {
+    const disk = { free: least };
+    const requireSpace = spaceCheck({ free: async () => disk.free, reserveBytes });
+    await expect(requireSpace("deleting")).resolves.toBeUndefined();
+    disk.free = least - 1;
+    await expect(requireSpace("deleting")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+
+  it("refuses single deletes, too, before the disk is full, and nothing else with them", async () => {
+    const disk = { free: 450 };
+    const requireSpace = spaceCheck({ free: async () => disk.free, reserveBytes: 900 });
+    const client = clientBehind(requireSpaceToDelete(requireSpace));
+    await client.delete("/").expect(200);
+    disk.free = 449;
+    await client.delete("/").expect(503);
+    await client.get("/").expect(200);
   });
 });

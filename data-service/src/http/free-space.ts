@@ -1,6 +1,6 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
 import type { Request, RequestHandler } from "express";
-import { type Disk, nearlyFull } from "../space-check.js";
+import { type Disk, nearlyFull, type RequireSpace } from "../space-check.js";
 import { isMultipart } from "./request-parts.js";
 
 export interface FreeSpaceDeps extends Disk {
@@ -29,6 +29,14 @@ export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
     }
     if (bytes - neededFor(request, deps) >= deps.reserveBytes) return next();
     throw nearlyFull();
+  };
+}
+
+/** Deletes need less room, and not what ends sessions and tokens: mount it behind those. @throws AppError SERVICE_UNAVAILABLE */
+export function requireSpaceToDelete(requireSpace: RequireSpace): RequestHandler {
+  return async ({ method }, _response, next) => {
+    if (method === "DELETE") await requireSpace("deleting");
+    next();
   };
 }
 

@@ -15,6 +15,7 @@ import type { Principal } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
+import type { SpaceUse } from "../../space-check.js";
 import type { WriteMode } from "../body/check-body.js";
 import { isNested, nestedIn } from "../body/nested.js";
 import { checkRemove, type remove } from "../delete/remove.js";
@@ -53,13 +54,14 @@ export interface ManyRequest extends Omit<TableRequest, "principal"> {
   readonly dryRun: boolean;
 }
 
-/** What happens to the records, for refusals: what the request does with them, and what was done to them. */
+/** What happens to the records: what the request does with them and what was done to them, for refusals, and which room it needs. */
 interface Words {
   readonly does: string;
   readonly done: string;
+  readonly use: SpaceUse;
 }
-const CHANGES: Words = { does: "changes", done: "changed" };
-const DELETES: Words = { does: "deletes", done: "deleted" };
+const CHANGES: Words = { does: "changes", done: "changed", use: "writing" };
+const DELETES: Words = { does: "deletes", done: "deleted", use: "deleting" };
 
 /** How the records are gone through. */
 interface Course {
@@ -225,6 +227,7 @@ async function forEach(
   try {
     for await (const ids of found) {
       const present = await caller.now();
+      await deps.requireSpace?.(words.use);
       const stillMatching = whileMatching(deps, again, ids.map(stored));
       const results = await Promise.allSettled(ids.map((id) => act(present, id, stillMatching)));
       changed += results.filter((each) => each.status === "fulfilled" && each.value).length;

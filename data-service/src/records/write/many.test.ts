@@ -1,0 +1,100 @@
+// Changes and deletes of many on a disk that fills up meanwhile.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { unavailable } from "@portico/shared/app-error";
+import { readConfig } from "../../config.js";
+import { type Deps, makeDeps } from "../../deps.js";
+import { LastingCaller } from "../../lasting-caller.js";
+import { openTestDatabase, type TestDatabase } from "../../mongo/database-fixture.js";
+import { prepareTables } from "../../prepare.js";
+import type { SignedIn } from "../../principal.js";
+import { createTable } from "../../schema/create-table.js";
+import type { SpaceUse } from "../../space-check.js";
+import { remove } from "../delete/remove.js";
+import { removeMany, updateMany } from "./many.js";
+
+const ROOT: SignedIn = {
+  kind: "user",
+  userId: "64b000000000000000000001",
+  roleId: null,
+  isRootAdmin: true,
+  by: { kind: "session", id: "s", origin: null },
+};
+/** Records that are changed at a time. */
+const BATCH = 8;
+const RECORDS = 3 * BATCH;
+
+let folder: string;
+let database: TestDatabase;
+let deps: Deps;
+let asked: (SpaceUse | undefined)[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-many-"));
+  database = await openTestDatabase();
+  const url = String(process.env.MONGODB_URL);
+  const config = readConfig({ DATA_DIR: folder, MONGODB_URL: url, LOG_LEVEL: "silent" });
+  const address = { url, database: database.db.databaseName, close: async () => {} };
+  deps = await makeDeps(config, Promise.resolve(address));
+  await prepareTables(deps);
+  await createTable(deps.records, { name: "items", columns: [{ name: "name", type: "string" }] });
+});
+
+afterAll(async () => {
+  await deps?.records.presence.stop(1_000);
+  await deps?.store.close();
+  await database?.close();
+  await rm(folder, { recursive: true });
+});
+
+const items = () => database.db.collection("items");
+
+beforeEach(async () => {
+  asked = [];
+  await items().deleteMany();
+  await items().insertMany(Array.from({ length: RECORDS }, (_, at) => ({ name: `${at}` })));
+});
+
+/** There is room for one batch. */
+const fillingUp = () => ({
+  ...deps.records,
+  requireSpace: async (use?: SpaceUse): Promise<void> => {
+    asked.push(use);
+    if (asked.length > 1) throw unavailable("The disk is nearly full.", 60);
+  },
+});
+const all = (dryRun: boolean) => ({
+  caller: new LastingCaller(ROOT, async () => ROOT),
+  table: "items",
+  parameters: { filter: { id: { _is_not_null: true } }, filterFromText: false },
+  dryRun,
+});
+const change = (dryRun = false) => updateMany(fillingUp(), all(dryRun), { name: "changed" });
+const removeAll = (dryRun = false) => removeMany(fillingUp(), all(dryRun), false, remove);
+const refusal = {
+  code: "SERVICE_UNAVAILABLE",
+  messages: expect.stringContaining(`; ${BATCH} records were `),
+  details: { changed: BATCH },
+};
+
+describe("on a disk that fills up", () => {
+  it("a change of many asks for room before each batch, and says how many were changed where there is none", async () => {
+    await expect(change()).rejects.toMatchObject(refusal);
+    expect([asked, await items().countDocuments({ name: "changed" })]).toEqual([
+      ["writing", "writing"],
+      BATCH,
+    ]);
+  });
+
+  it("a delete of many asks as well, for the less room that it needs", async () => {
+    await expect(removeAll()).rejects.toMatchObject(refusal);
+    expect([asked, await items().countDocuments()]).toEqual([["deleting", "deleting"], RECORDS - BATCH]);
+  });
+
+  it("counting what they would change needs no room", async () => {
+    const counted = { matched: RECORDS, changed: 0 };
+    expect([await change(true), await removeAll(true), asked]).toEqual([counted, counted, []]);
+  });
+});
