@@ -155,7 +155,9 @@ function freeSpaceOf({ mongodbUrl, diskReserveBytes, s3, ...sizes }: Config): Fr
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
   const { directory } = address;
-  const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
+  const { bodyMaxBytes } = sizes;
+  const largestBodyBytes = Math.max(bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
   const free = () => freeBytes(directory);
-  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, keepsNoFiles: s3 !== undefined };
+  const keepsNoFiles = s3 !== undefined;
+  return { free, reserveBytes: diskReserveBytes, bodyMaxBytes, largestBodyBytes, keepsNoFiles };
 }
