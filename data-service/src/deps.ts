@@ -155,9 +155,7 @@ function freeSpaceOf({ mongodbUrl, diskReserveBytes, s3, ...sizes }: Config): Fr
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
   const { directory } = address;
-  const { bodyMaxBytes } = sizes;
-  const largestBodyBytes = Math.max(bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
+  const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
   const free = () => freeBytes(directory);
-  const keepsNoFiles = s3 !== undefined;
-  return { free, reserveBytes: diskReserveBytes, bodyMaxBytes, largestBodyBytes, keepsNoFiles };
+  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, keepsNoFiles: s3 !== undefined };
 }

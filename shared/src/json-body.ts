@@ -17,15 +17,15 @@ export function bodyOf(request: Request): Json | undefined {
   return bodies.get(request);
 }
 
+/** @param bytes the size of the body */
+type Arrived = (request: Request, bytes: number) => Promise<void>;
+
 /**
  * Makes the reader.
  * @param maxBytes a larger body is refused with 413
  * @param arrived called when the whole body is here and awaited before it is looked at
  */
-export function jsonBody(
-  maxBytes: number,
-  arrived: (request: Request) => Promise<void> = async () => {},
-): RequestHandler[] {
+export function jsonBody(maxBytes: number, arrived: Arrived = async () => {}): RequestHandler[] {
   const read = raw({ limit: maxBytes, inflate: false, type: () => true });
   return [requireJsonType, requireSize(maxBytes), read, parse(arrived)];
 }
@@ -46,11 +46,11 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function parse(arrived: (request: Request) => Promise<void>): RequestHandler {
+function parse(arrived: Arrived): RequestHandler {
   return async (request, _response, next) => {
     const body: unknown = request.body;
     if (Buffer.isBuffer(body) && body.length > 0) {
-      await arrived(request);
+      await arrived(request, body.length);
       bodies.set(request, jsonOf(body));
     }
     next();

@@ -3,26 +3,27 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
-import express, { type RequestHandler, type Response } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 import supertest from "supertest";
 import { spaceCheck } from "../space-check.js";
 import { requireFreeSpace, requireSpaceToDelete } from "./free-space.js";
+import { jsonBody } from "./json-body.js";
 
 afterEach(() => void jest.restoreAllMocks());
 
 /** An app behind the look at a disk with so many free bytes. */
-function clientOf(disk: { readonly free: number }, keepsNoFiles = false, route = answer) {
-  const sizes = { reserveBytes: 900, bodyMaxBytes: 100, largestBodyBytes: 500 };
-  return clientBehind(requireFreeSpace({ free: async () => disk.free, ...sizes, keepsNoFiles }), route);
+function clientOf(disk: { readonly free: number }, keepsNoFiles = false, route = [answer]) {
+  const deps = { free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles };
+  return clientBehind(requireFreeSpace(deps), route);
 }
 
 const answer: RequestHandler = (_request, response) => void response.status(200).end();
 
-function clientBehind(handler: RequestHandler, route = answer) {
+function clientBehind(handler: RequestHandler, route = [answer]) {
   const app = express();
   app.use(requestContext((path) => path));
   app.use(handler);
-  app.all("/", route);
+  app.all("/", ...route);
   app.use(errorHandler(makeLogger("test", "silent")));
   return supertest(app);
 }
@@ -45,42 +46,62 @@ describe("the look at the disk", () => {
     await client.patch("/").send("x").expect(200);
   });
 
-  it("counts the bodies that it has let through until a look at the disk can see what became of them", async () => {
-    const disk = { free: 1_000, now: 0 };
-    jest.spyOn(performance, "now").mockImplementation(() => disk.now);
-    const held: Response[] = [];
-    const client = clientOf(disk, false, (_request, response) => void held.push(response));
-    const create = () => client.post("/").set("Content-Type", "application/json").send('{"a":1}');
-    // Each is written six times at most, and a hundred bytes are free above the reserve.
-    const begun = Promise.all([create().expect(200), create().expect(200)]);
-    while (held.length < 2) await delay(5);
-    await create().expect(503);
-    for (const response of held.splice(0)) response.end();
-    await begun;
-    await create().expect(503);
-    disk.now = 1_000;
-    const next = create()
-      .expect(200)
-      .then(() => true);
-    while (held.length < 1) await delay(5);
-    held[0]?.end();
-    expect(await next).toBe(true);
-  });
+  describe("at a body that has come", () => {
+    const json = (client: ReturnType<typeof clientOf>) =>
+      client.post("/").set("Content-Type", "application/json");
 
-  it("takes a body that says not how long it is for the longest that there may be", async () => {
-    const statuses: number[] = [];
-    for (const free of [1_499, 1_500]) {
-      const request = clientOf({ free }).post("/").set("Content-Type", "application/json");
-      request.write("{}");
-      statuses.push((await request).status);
-    }
-    expect(statuses).toEqual([503, 200]);
+    it("counts it until a look at the disk can see what became of it", async () => {
+      const disk = { free: 1_000, now: 0 };
+      jest.spyOn(performance, "now").mockImplementation(() => disk.now);
+      const held: Response[] = [];
+      const client = clientOf(disk, false, [
+        ...jsonBody(500),
+        (_request, response) => void held.push(response),
+      ]);
+      const create = () => json(client).send('{"a":1}');
+      // Each is written six times at most, and a hundred bytes are free above the reserve.
+      const begun = Promise.all([create().expect(200), create().expect(200)]);
+      while (held.length < 2) await delay(5);
+      await create().expect(503);
+      for (const response of held.splice(0)) response.end();
+      await begun;
+      await create().expect(503);
+      disk.now = 1_000;
+      const next = Promise.all([create().expect(200)]);
+      while (held.length < 1) await delay(5);
+      held[0]?.end();
+      await next;
+    });
+
+    it.each([
+      [941, 503],
+      [942, 200],
+    ])("knows its size where nothing has said it before: of %d bytes it takes 42", async (free, status) => {
+      const request = json(clientOf({ free }, false, [...jsonBody(500), answer]));
+      request.write('{"a":1}');
+      expect((await request).status).toBe(status);
+    });
+
+    it("has not counted it while it was on its way", async () => {
+      const reached: Request[] = [];
+      const note: RequestHandler = (request, _response, next) => {
+        reached.push(request);
+        next();
+      };
+      const client = clientOf({ free: 1_000 }, false, [note, ...jsonBody(500), answer]);
+      const slow = json(client).set("Content-Length", "90");
+      slow.write("{");
+      while (reached.length < 1) await delay(5);
+      await json(client).send('{"a":1}').expect(200);
+      slow.write(`"a":"${"x".repeat(82)}"}`);
+      expect((await slow).status).toBe(503);
+    });
   });
 
   it.each([
     ["a file that goes to a bucket", true, "multipart/form-data; boundary=x", 200],
     ["a file that goes to the disk", false, "multipart/form-data; boundary=x", 503],
-    ["what is no file, beside a bucket", true, "text/csv", 503],
+    ["what is no file, beside a bucket", true, "application/json", 503],
   ])("of %s", async (_what, keepsNoFiles, type, status) => {
     const client = clientOf({ free: 1_000 }, keepsNoFiles);
     await client.post("/").set("Content-Type", type).send("x".repeat(200)).expect(status);

@@ -1,12 +1,10 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
-import { isJsonType } from "@portico/shared/json-type";
+import { beside } from "@portico/shared/beside";
 import type { Request, RequestHandler } from "express";
 import { type Disk, nearlyFull, type RequireSpace } from "../space-check.js";
 import { isMultipart } from "./request-parts.js";
 
 export interface FreeSpaceDeps extends Disk {
-  /** BODY_MAX_BYTES */
-  readonly bodyMaxBytes: number;
   /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
   readonly largestBodyBytes: number;
   /** Files go to a bucket, so that bodies with one need no space: the little text beside it is in the reserve. */
@@ -24,6 +22,9 @@ const REFUSED = ["POST", "PUT", "PATCH"];
  */
 const WRITTEN_TIMES = 6;
 
+/** How a request is let through once its body is here. */
+const arriving = beside<Request, (bytes: number) => Promise<void>>();
+
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */
 export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -37,36 +38,44 @@ export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
     answered -= visible;
     return free;
   };
-  return async (request, response, next) => {
-    if (!REFUSED.includes(request.method)) return next();
+  const freeNow = (): Promise<number> => {
     // Not the time of day, which may be set back: the last look would count until it has caught up.
     const now = performance.now();
     if (now - lookedAt >= FRESH_MS) {
       lookedAt = now;
       seen = look();
     }
-    const free = await seen;
-    const ofRecords = recordBytes(request, deps) * WRITTEN_TIMES;
-    if (free - unseen - ofRecords - otherBytes(request, deps) < deps.reserveBytes) throw nearlyFull();
-    unseen += ofRecords;
-    response.once("close", () => {
-      answered += ofRecords;
+    return seen;
+  };
+  const requireRoom = (free: number, bytes: number): void => {
+    if (free - unseen - bytes < deps.reserveBytes) throw nearlyFull();
+  };
+  return async (request, response, next) => {
+    if (!REFUSED.includes(request.method)) return next();
+    requireRoom(await freeNow(), neededFor(request, deps));
+    // Only then: who sends slowly must not keep others from writing.
+    arriving.set(request, async (bytes) => {
+      const written = bytes * WRITTEN_TIMES;
+      requireRoom(await freeNow(), written);
+      unseen += written;
+      const end = (): void => {
+        answered += written;
+      };
+      if (response.destroyed) end();
+      else response.once("close", end);
     });
     next();
   };
 }
 
-/** A body of records, which is written when all of it has come. Larger ones are refused by their routes. */
-function recordBytes({ headers }: Request, { bodyMaxBytes }: FreeSpaceDeps): number {
-  if (!isJsonType(headers["content-type"])) return 0;
-  const { "transfer-encoding": chunked, "content-length": length = 0 } = headers;
-  const bytes = chunked === undefined ? Number(length) : bodyMaxBytes;
-  return bytes > bodyMaxBytes ? 0 : bytes;
+/** For a body that is here: it counts until it is answered. @throws AppError SERVICE_UNAVAILABLE */
+export async function requireSpaceFor(request: Request, bytes: number): Promise<void> {
+  await arriving.get(request)?.(bytes);
 }
 
-/** Imports and uploads are written as they come, and look at the disk meanwhile: so that they count for nobody else. */
-function otherBytes(request: Request, { largestBodyBytes, keepsNoFiles }: FreeSpaceDeps): number {
-  if (isJsonType(request.headers["content-type"]) || (keepsNoFiles && isMultipart(request))) return 0;
+/** What a request says about its body beforehand. Imports and uploads look at the disk again while they are written. */
+function neededFor(request: Request, { largestBodyBytes, keepsNoFiles }: FreeSpaceDeps): number {
+  if (keepsNoFiles && isMultipart(request)) return 0;
   const announced = Number(request.headers["content-length"] ?? 0);
   return announced > largestBodyBytes ? 0 : announced;
 }
