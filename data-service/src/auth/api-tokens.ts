@@ -4,12 +4,15 @@ import { endedMeanwhile } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
+import { throwAway } from "../mongo/driver-errors.js";
+import { mayStillBeDone } from "../records/whole/uncertain.js";
 import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js";
 import type { ApiTokenCache } from "./api-token-cache.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
 import { openedOf } from "./session.js";
+import type { LiveSession } from "./session-cache.js";
 import { tellingUncertain } from "./telling-uncertain.js";
 import { type Maker, type WhileSignedInDeps, whileSignedIn } from "./while-signed-in.js";
 
@@ -51,19 +54,21 @@ export async function makeApiToken(
   const hash = hashOfApiToken(text) ?? "";
   const facts = { name: wish.name, readOnly: String(wish.readOnly) };
   const event: AuditEvent = { event: "token.made", userId, details: facts };
-  const token = await whileSignedIn(
-    deps,
-    maker,
-    async (session) => {
-      const made = { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null };
-      const insert = () => deps.apiTokens.insert(made, hash);
-      const stored = await tellingUncertain({ audit: deps.audit, client }, () => [event], insert);
-      // Of those that are made at the same moment, the last one sees all that stay. The others may see it, and go as well.
-      if ((await deps.apiTokens.countOf(userId)) <= MOST_OF_ONE_USER) return stored;
-      await deps.apiTokens.removeOf(userId, stored.id);
-      throw tooMany();
-    },
-    ({ id }) => deps.apiTokens.removeOf(userId, id),
+  let isSent = false;
+  const make = async (session: LiveSession): Promise<ApiToken> => {
+    isSent = true;
+    const made = { userId, ...wish, ...openedOf(session), createdAt: now, lastUsedAt: null };
+    const stored = await deps.apiTokens.insert(made, hash);
+    // Of those that are made at the same moment, the last one sees all that stay. The others may see it, and go as well.
+    if ((await deps.apiTokens.countOf(userId).catch(throwAway)) <= MOST_OF_ONE_USER) return stored;
+    await deps.apiTokens.removeOf(userId, stored.id).catch(throwAway);
+    throw tooMany();
+  };
+  const token = await tellingUncertain(
+    { audit: deps.audit, client },
+    () => [event],
+    () => whileSignedIn(deps, maker, make, ({ id }) => deps.apiTokens.removeOf(userId, id)),
+    (error) => isSent && mayStillBeDone(error),
   );
   if (token === undefined) throw endedMeanwhile();
   await deps.audit.record({ ...event, details: { tokenId: token.id, ...facts } }, client);

@@ -1,4 +1,5 @@
 // Whatever outlives the session that made it (an API token, a connected provider) is made only while that session lives.
+import { throwAway } from "../mongo/driver-errors.js";
 import { findAnew, type LiveSession, type SessionCache } from "./session-cache.js";
 
 export interface WhileSignedInDeps {
@@ -16,6 +17,7 @@ export interface Maker {
  * for it: something made too late for that finds that its session has ended.
  * @param takeBack undoes what was made
  * @returns undefined when the session has ended; then nothing is left of it
+ * @throws AppError 503 that counts as unanswered where that can't be told, or not be undone, of what was made
  */
 export async function whileSignedIn<Made extends NonNullable<unknown>>(
   { sessionCache }: WhileSignedInDeps,
@@ -26,7 +28,7 @@ export async function whileSignedIn<Made extends NonNullable<unknown>>(
   const session = await findAnew(sessionCache, sessionId, userId);
   if (session === undefined) return undefined;
   const made = await make(session);
-  if ((await findAnew(sessionCache, sessionId, userId)) !== undefined) return made;
-  await takeBack(made);
+  if ((await findAnew(sessionCache, sessionId, userId).catch(throwAway)) !== undefined) return made;
+  await takeBack(made).catch(throwAway);
   return undefined;
 }

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { type Fate, isCommand, nth } from "../../support/command-proxy.js";
+import { afterWrites, type Fate, isCommand, nth } from "../../support/command-proxy.js";
 import { make } from "./make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
@@ -99,6 +99,35 @@ it("a change of a table that can't be read for the answer is answered with its i
   held.proxy.decide(() => "pass");
   for (const { status, body } of [changed, undone]) expect([status, body.data]).toEqual([200, [{ id }]]);
   expect((await admin.get("/changed", { fields: "a" })).status).toBe(200);
+});
+
+describe("an API token that is made", () => {
+  it.each([
+    ["how many there are", "aggregate", "_api_tokens"],
+    ["whether its session still lives", "find", "_sessions"],
+  ])("is uncertain where the database does not say %s by then", async (name, read, collection) => {
+    const { api } = await signIn();
+    const isRead = afterWrites(isCommand("insert", "_api_tokens"), isCommand(read, collection));
+    held.proxy.decide((command) => (isRead(command) ? "lost" : "pass"));
+    const answer = await api.post("/auth/api-tokens", { name, expiresAt: "never" });
+    held.proxy.decide(() => "pass");
+    expect(answer).toMatchObject(UNCERTAIN);
+    const { data } = (await api.get("/auth/api-tokens")).body;
+    expect(data).toContainEqual(expect.objectContaining({ name }));
+    const filter = { correlationId: answer.headers.get("x-correlation-id") };
+    expect((await admin.get("/svc_audit", { filter })).body.data).toMatchObject([
+      { event: "token.made", details: { name, uncertain: "true" } },
+    ]);
+  });
+
+  it("is not, where nothing was written yet", async () => {
+    const { api } = await signIn();
+    const isRead = isCommand("aggregate", "_api_tokens");
+    held.proxy.decide((command) => (isRead(command) ? "lost" : "pass"));
+    const answer = await api.post("/auth/api-tokens", { name: "x", expiresAt: "never" });
+    held.proxy.decide(() => "pass");
+    expect([answer.status, answer.body.error.details]).toEqual([503, undefined]);
+  });
 });
 
 describe("a table whose publishing", () => {
