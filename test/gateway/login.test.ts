@@ -414,6 +414,13 @@ describe("POST /api/logout", () => {
     },
   );
 
+  it("clears the cookies that a sign-in has just set although one for another path, which it came with, stayed", async () => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => response.end('{"statusCode":200}'));
+    expect((await logIn({ Cookie: "refreshToken=svc_rt_stays" })).status).toBe(200);
+    const response = await logOut({ Cookie: "refreshToken=svc_rt_stays; refreshToken=svc_rt_new" });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+  });
+
   it("ends the sessions of its own page where doubled cookies name others as well", async () => {
     const success = '{"statusCode":200,"message":"Success"}';
     rig.upstream.on("POST /auth/logout", ({ body }, response, request) => {

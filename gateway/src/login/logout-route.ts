@@ -79,17 +79,15 @@ async function isReplacedMeanwhile(
   refreshTokens: readonly string[],
   end: Promise<void>,
 ): Promise<boolean> {
-  let isReplaced = false;
-  const replaced = (): void => {
-    isReplaced = true;
-  };
-  const stops = refreshTokens.map((token) => bySignIn.whenNoted(token, replaced));
+  const replaced = new Set<string>();
+  const stops = refreshTokens.map((token) => bySignIn.whenNoted(token, () => void replaced.add(token)));
   await end.finally(() => {
     for (const stop of stops) stop();
   });
   // Answers to what was asked before must neither set nor clear the cookies of whoever signs in next.
   for (const token of refreshTokens) byLogOut.note(token);
-  return isReplaced;
+  // All of them: a cookie for another path stays where it is at a sign-in, which notes it as well.
+  return refreshTokens.length > 0 && refreshTokens.every((token) => replaced.has(token));
 }
 
 function sessionsToEnd(
