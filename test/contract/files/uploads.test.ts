@@ -370,9 +370,10 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     const writer = { email: "captions@example.com", password: "correct horse battery" };
     await admin.post("/svc_user", { ...writer, role: role.id });
     const api = await signIn(`${stack.appUrl}/api`, writer);
+    const send = (of = id) => api.send("PATCH", `/svc_file/${of}`, { body: fileForm("new", "n") });
     const refusals = async (of = id): Promise<unknown[]> => {
       const byName = await api.patch(`/svc_file/${of}`, { filename: "n" });
-      const byContent = await api.send("PATCH", `/svc_file/${of}`, { body: fileForm("new", "n") });
+      const byContent = await send(of);
       const both = [byName, byContent].map(({ status, body }) => ({ status, message: body.message }));
       expect(both[1]).toEqual(both[0]);
       return [byName.status, byName.body.message];
@@ -381,6 +382,16 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     expect(await refusals()).toEqual([400, ["filename: unknown field"]]);
     await admin.post("/svc_permission", { ...rule, action: "read", fields: null });
     expect(await refusals()).toEqual([400, ["filename: you may not write it"]]);
+    // One that presets the name in JSON lets nobody send content: that is told before any of it is read.
+    const [named] = (
+      await admin.post("/svc_permission", { ...rule, fields: "title", presets: { filename: "p" } })
+    ).body.data;
+    expect((await api.patch(`/svc_file/${id}`, { filename: "n" })).status).toBe(200);
+    expect((await send()).body).toMatchObject({
+      statusCode: 400,
+      message: ["filename: you may not write it"],
+    });
+    await admin.delete(`/svc_permission/${named.id}`);
     // Of other files a rule lets it be written.
     await admin.post("/svc_permission", { ...rule, fields: "filename", filter: { title: "open" } });
     expect(await refusals()).toEqual([403, expect.stringContaining('"filename"')]);

