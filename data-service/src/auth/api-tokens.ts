@@ -62,7 +62,10 @@ export async function makeApiToken(
     // Of those that are made at the same moment, the last one sees all that stay. The others may see it, and go as well.
     if ((await deps.apiTokens.countOf(userId).catch(throwAway)) <= MOST_OF_ONE_USER) return stored;
     await deps.apiTokens.removeOf(userId, stored.id).catch(throwAway);
-    throw tooMany();
+    throw new AppError(
+      "CONFLICT",
+      `With the others of this moment it would be more than ${MOST_OF_ONE_USER} API tokens; ask again, one by one.`,
+    );
   };
   const token = await tellingUncertain(
     { audit: deps.audit, client },

@@ -123,6 +123,8 @@ describe("POST /auth/api-tokens", () => {
     const made = answers.flatMap(({ status, body }) => (status === 201 ? [body.data[0].id] : []));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
     expect(made.length).toBeLessThanOrEqual(100);
+    const refusals = answers.filter(({ status }) => status === 409).map(({ body }) => body.message);
+    expect(refusals).toContainEqual(expect.stringContaining("ask again, one by one"));
     const kept = (await owners[0]?.get("/auth/api-tokens"))?.body.data.map(({ id }: Row) => id);
     expect(new Set(kept)).toEqual(new Set(made));
   });
