@@ -430,6 +430,15 @@ describe("POST /api/logout", () => {
     const logOutWith = (...tokens: readonly string[]): Promise<Response> =>
       logOut({ Origin: APP_URL, Cookie: tokens.map((token) => `refreshToken=${token}`).join("; ") });
     expect((await logOutWith("svc_rt_a", "svc_rt_own", "svc_rt_b")).status).toBe(200);
+    // Those live on, so that their renewals reach the browser: it would come with a token that was used before.
+    rig.upstream.on("POST /auth/refresh-token", grants(accessToken({ origin: APP_URL }), "svc_rt_next"));
+    for (const [token, lines] of [
+      ["svc_rt_a", 3],
+      ["svc_rt_own", 0],
+    ] as const) {
+      const renewed = await rig.call("/api/me", { headers: { Cookie: cookies({ refreshToken: token }) } });
+      expect([token, renewed.headers.getSetCookie().length]).toEqual([token, lines]);
+    }
     const refused = await logOutWith("svc_rt_a", "svc_rt_b");
     expect([refused.status, refused.headers.getSetCookie()]).toEqual([403, []]);
     rig.upstream.on("POST /auth/logout", ({ body }, response, request) => {

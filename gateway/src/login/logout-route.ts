@@ -38,7 +38,7 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     const page = isBearer ? undefined : request.headers.origin;
     const ends = sessions.map((each) => deps.authClient.logOut(each, page, callerOf(request)));
     const refreshTokens = isBearer ? [] : refreshTokensOf(credentials.cookies);
-    const isReplaced = await isReplacedMeanwhile(deps, refreshTokens, allEnded(ends));
+    const isReplaced = await isReplacedMeanwhile(deps, refreshTokens, allEnded(sessions, ends));
     // With a Bearer header cookies are ignored, and so they stay; those of a new sign-in are for another session.
     if (!isBearer && !isReplaced) clearSessionCookies(request.headers.cookie, response, deps.appUrl);
     response.json(success(200));
@@ -59,14 +59,19 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
 
 /**
  * Of several sessions that doubled cookies name, those that were made for other pages live on.
+ * @returns the others
  * @throws AppError FORBIDDEN where that is so of all of them
  */
-async function allEnded(ends: readonly Promise<void>[]): Promise<void> {
+async function allEnded(
+  sessions: readonly SessionName[],
+  ends: readonly Promise<void>[],
+): Promise<readonly SessionName[]> {
   const results = await Promise.allSettled(ends);
   const refusals = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
   const failure = refusals.find((reason) => !isForbidden(reason));
   if (failure !== undefined) throw failure;
   if (refusals.length > 0 && refusals.length === ends.length) throw refusals[0];
+  return sessions.filter((_, at) => results[at]?.status === "fulfilled");
 }
 
 function isForbidden(reason: unknown): boolean {
@@ -77,15 +82,16 @@ function isForbidden(reason: unknown): boolean {
 async function isReplacedMeanwhile(
   { supersededTokens: { bySignIn, byLogOut } }: LogoutDeps,
   refreshTokens: readonly string[],
-  end: Promise<void>,
+  end: Promise<readonly SessionName[]>,
 ): Promise<boolean> {
   const replaced = new Set<string>();
   const stops = refreshTokens.map((token) => bySignIn.whenNoted(token, () => void replaced.add(token)));
-  await end.finally(() => {
+  const ended = await end.finally(() => {
     for (const stop of stops) stop();
   });
   // Answers to what was asked before must neither set nor clear the cookies of whoever signs in next.
-  for (const token of refreshTokens) byLogOut.note(token);
+  for (const each of ended)
+    if ("refreshToken" in each && each.refreshToken !== undefined) byLogOut.note(each.refreshToken);
   // All of them: a cookie for another path stays where it is at a sign-in, which notes it as well.
   return refreshTokens.length > 0 && refreshTokens.every((token) => replaced.has(token));
 }
