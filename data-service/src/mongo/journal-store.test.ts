@@ -1,9 +1,9 @@
 // The journal in the database: numbered without gaps, pruned, and with the indexes it needs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Db, ObjectId } from "mongodb";
+import { type CommandStartedEvent, type Db, type Document, ObjectId } from "mongodb";
 import type { Entry } from "../journal/entry.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
-import { JournalStore } from "./journal-store.js";
+import { JournalStore, type Lives } from "./journal-store.js";
 
 describe("the journal", () => {
   let database: TestDatabase;
@@ -12,7 +12,7 @@ describe("the journal", () => {
   let store: JournalStore;
 
   beforeAll(async () => {
-    database = await openTestDatabase();
+    database = await openTestDatabase({ monitorCommands: true });
     db = database.db;
   });
 
@@ -37,6 +37,27 @@ describe("the journal", () => {
     ...more,
   });
   const written = async (by: JournalStore, entries: readonly Entry[]) => (await by.append(entries)).written;
+  const page = async (lives: Lives, skip: number, limit: number): Promise<number[]> => {
+    const revisions: number[] = [];
+    for await (const { revision } of store.historyOf(lives, { skip, limit })) revisions.push(revision);
+    return revisions;
+  };
+  /** What the history is asked meanwhile. */
+  const commandsOf = async (act: () => Promise<void>): Promise<Document[]> => {
+    const asked: Document[] = [];
+    const note = ({ command: { find, aggregate, ...rest } }: CommandStartedEvent): void => {
+      const { filter, sort, skip, limit, pipeline } = rest;
+      if (find === "_history") asked.push({ find, filter, sort, skip, limit });
+      if (aggregate === "_history") asked.push({ aggregate, pipeline, cursor: {} });
+    };
+    db.client.on("commandStarted", note);
+    await act().finally(() => db.client.off("commandStarted", note));
+    return asked;
+  };
+  const docsExamined = async (explain: Document): Promise<number> => {
+    const report = JSON.stringify(await db.command({ explain, verbosity: "executionStats" }));
+    return Number(/"totalDocsExamined":(\d+)/.exec(report)?.[1]);
+  };
   const wait = (ms: number): void => {
     now = new Date(now.getTime() + ms);
   };
@@ -122,7 +143,7 @@ describe("the journal", () => {
     const lives = await Promise.all(
       (["present", "all"] as const).map((which) => store.livesOf("t", 1, which, latest)),
     );
-    expect(lives.map(({ at }) => at)).toEqual([{ $gt: since }, undefined]);
+    expect(lives.map(({ after }) => after)).toEqual([since, undefined]);
     expect(await Promise.all(lives.map((each) => store.countHistoryOf(each)))).toEqual([201, 204]);
     const asked = { table: "t", record: 1, kind: "deleted" };
     const explain = await db
@@ -135,7 +156,7 @@ describe("the journal", () => {
     expect(await store.livesOf("t", 2, "present", latest)).toMatchObject({ table: "t", record: 2 });
   });
 
-  it("tells of a record up to a change, also of several at one time, and counts that without reading it", async () => {
+  it("tells of a record up to a change, also of several at one time", async () => {
     const change = (revision: number): Entry => entry({ revision });
     await store.keep([change(1), change(2)]);
     wait(1);
@@ -146,15 +167,50 @@ describe("the journal", () => {
     wait(1);
     await store.keep([change(7), entry({ record: 2, revision: 1 })]);
     const lives = await store.livesOf("t", 1, "present", latest);
-    const told: number[] = [];
-    for await (const { revision } of store.historyOf(lives, { skip: 0, limit: 10 })) told.push(revision);
-    expect([told, await store.countHistoryOf(lives)]).toEqual([[4, 3, 2, 1], 4]);
-    const inIndex = db.collection("_history").find(lives, { projection: { _id: 0, at: 1 } });
-    const { executionStats } = await inIndex.explain("executionStats");
-    expect(executionStats.totalDocsExamined).toBe(0);
+    const told = async (skip: number, limit: number) => (await page(lives, skip, limit)).join();
+    expect([await told(0, 10), await store.countHistoryOf(lives)]).toEqual(["4,3,2,1", 4]);
+    const pages = [
+      [0, 1],
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [0, 2],
+      [0, 3],
+      [3, 5],
+      [4, 1],
+      [9, 1],
+    ] as const;
+    const parts = await Promise.all(pages.map(([skip, limit]) => told(skip, limit)));
+    expect(parts).toEqual(["4", "3", "3,2", "2", "4,3", "4,3,2", "1", "", ""]);
     const none = await store.livesOf("t", 3, "present", await store.latestOf("t", 3));
     await store.keep([entry({ record: 3 })]);
     expect(await store.countHistoryOf(none)).toBe(0);
+  });
+
+  it("tells nothing of a record that has gone since", async () => {
+    await store.keep([entry()]);
+    const latest = await store.latestOf("t", 1);
+    await store.keep([entry({ kind: "deleted", revision: 3 })]);
+    const lives = await store.livesOf("t", 1, "present", latest);
+    expect([await page(lives, 0, 10), await store.countHistoryOf(lives)]).toEqual([[], 0]);
+  });
+
+  it("counts a history, and skips what is before a page of it, without reading entries", async () => {
+    const change = (revision: number): Entry => entry({ revision, at: new Date(now.getTime() + revision) });
+    await store.keep([
+      entry({ kind: "deleted", revision: 1 }),
+      ...Array.from({ length: 300 }, (_, at) => change(at + 2)),
+    ]);
+    const latest = await store.latestOf("t", 1);
+    for (const which of ["all", "present"] as const) {
+      const lives = await store.livesOf("t", 1, which, latest);
+      const asked = await commandsOf(async () => {
+        expect(await page(lives, 200, 3)).toEqual([101, 100, 99]);
+        await store.countHistoryOf(lives);
+      });
+      const read = await Promise.all(asked.map(docsExamined));
+      expect(read.reduce((sum, each) => sum + each)).toBe(3);
+    }
   });
 
   it("lets values be taken out of all that it knows of the records of a table", async () => {

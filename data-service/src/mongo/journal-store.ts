@@ -36,12 +36,9 @@ export interface Lives {
   readonly table: string;
   readonly record: Stored;
   /** Since it was last removed. */
-  readonly at?: { readonly $gt: Date };
-  /** Up to a moment. In this form an index knows them all. */
-  readonly $or: [
-    { readonly at: { readonly $lt: Date } },
-    { readonly at: Date; readonly revision: { readonly $lte: number } },
-  ];
+  readonly after?: Date;
+  /** The last of them. */
+  readonly upTo: Moment;
 }
 
 /** What became of entries that were to be written. */
@@ -335,17 +332,12 @@ export class JournalStore {
   /**
    * The lives of a record in the history of its table, up to a moment: all that ever had this id, or the one that has it now.
    */
-  async livesOf(
-    table: string,
-    record: Stored,
-    which: "all" | "present",
-    { at, revision }: Moment,
-  ): Promise<Lives> {
-    const lives: Lives = { table, record, $or: [{ at: { $lt: at } }, { at, revision: { $lte: revision } }] };
+  async livesOf(table: string, record: Stored, which: "all" | "present", upTo: Moment): Promise<Lives> {
+    const lives: Lives = { table, record, upTo };
     if (which === "all") return lives;
     const options = { projection: { at: 1 }, sort: { at: -1 }, limit: 1 } as const;
     const [removed] = await this.#history.find({ table, record, ...REMOVED }, options).toArray();
-    return removed === undefined ? lives : { ...lives, at: { $gt: removed.at } };
+    return removed === undefined ? lives : { ...lives, after: removed.at };
   }
 
   /** When records of a table were last removed that had one of these ids, as far as its history tells. */
@@ -365,9 +357,21 @@ export class JournalStore {
   /** What is kept of a record, newest first, read as it is asked for: entries may be large. */
   async *historyOf(
     lives: Lives,
-    page: { readonly skip: number; readonly limit: number },
+    { skip, limit }: { readonly skip: number; readonly limit: number },
   ): AsyncGenerator<HistoryEntry> {
-    const cursor = this.#history.find(lives).sort(NEWEST_FIRST).skip(page.skip).limit(page.limit);
+    const [last, earlier] = partsOf(lives);
+    let told = 0;
+    for await (const entry of this.#kept(last, skip, limit)) {
+      told += 1;
+      yield entry;
+    }
+    if (told === limit) return;
+    const skipped = skip === 0 ? 0 : await this.#history.countDocuments(last);
+    yield* this.#kept(earlier, Math.max(0, skip - skipped), limit - told);
+  }
+
+  async *#kept(which: Document, skip: number, limit: number): AsyncGenerator<HistoryEntry> {
+    const cursor = this.#history.find(which).sort(NEWEST_FIRST).skip(skip).limit(limit);
     try {
       for await (const { _id, ...entry } of cursor) yield { id: _id, ...entry };
     } finally {
@@ -376,7 +380,8 @@ export class JournalStore {
   }
 
   async countHistoryOf(lives: Lives): Promise<number> {
-    return this.#history.countDocuments(lives);
+    const counts = await Promise.all(partsOf(lives).map((part) => this.#history.countDocuments(part)));
+    return counts.reduce((sum, count) => sum + count);
   }
 
   /** Entries from this number on. */
@@ -426,6 +431,18 @@ export class JournalStore {
   async #has(which: Document): Promise<boolean> {
     return (await this.#journal.findOne(which, { projection: { _id: 1 } })) !== null;
   }
+}
+
+/**
+ * Those of the time of the last, and all before, each of which the index has side by side. Asked for both at once, the database
+ * may read every entry that is only skipped, and takes longer to count.
+ */
+function partsOf({ table, record, after, upTo }: Lives): readonly [Document, Document] {
+  const since = after === undefined ? {} : { $gt: after };
+  return [
+    { table, record, at: { ...since, $eq: upTo.at }, revision: { $lte: upTo.revision } },
+    { table, record, at: { ...since, $lt: upTo.at } },
+  ];
 }
 
 function toPending({ _id, ...rest }: PendingDocument): Pending {
