@@ -55,8 +55,9 @@ async function readSlowly(client: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-const large = { event: "created", id: "1", data: JSON.stringify({ text: LARGE }) };
-const LARGE_TEXT = `event: created\nid: 1\ndata: ${large.data}\n\n`;
+const LARGE_JSON = JSON.stringify({ text: LARGE });
+const large = { event: "created", id: "1", data: ['{"record":', LARGE_JSON, "}"] };
+const LARGE_TEXT = `event: created\nid: 1\ndata: {"record":${LARGE_JSON}}\n\n`;
 
 describe("an event that is long under way", () => {
   it("is sent whole to a client that reads steadily", async () => {
@@ -102,19 +103,19 @@ describe("what is held for clients that are slow to read", () => {
     const before = process.memoryUsage().arrayBuffers;
     const sent = many.map(({ stream }) => stream.send(large));
     await delay(PATIENCE_MS / 2);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(large.data.length);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGE_JSON.length);
     expect(await Promise.all(sent)).toEqual(many.map(() => false));
   }, 30_000);
 
   it("has a limit, beyond which a stream is cut", async () => {
-    const slow = new SlowAnswers(large.data.length, SLOW_AFTER_MS);
+    const slow = new SlowAnswers(LARGE_JSON.length, SLOW_AFTER_MS);
     const { stream, client } = await open(undefined, slow);
     expect(await stream.send(large)).toBe(false);
     await expect(readSlowly(client)).rejects.toThrow();
   }, 30_000);
 
   it("counts until the event is read, also one that is taken bit by bit, and no longer", async () => {
-    const slow = new SlowAnswers(3 * large.data.length, SLOW_AFTER_MS);
+    const slow = new SlowAnswers(3 * LARGE_JSON.length, SLOW_AFTER_MS);
     const [one, other] = [await open(undefined, slow), await open(undefined, slow)];
     const read = readSlowly(one.client);
     const sent = one.stream.send(large);

@@ -7,16 +7,16 @@ import type { EndReason } from "./streams.js";
 /** How soon a browser reconnects after the connection is cut. */
 const RETRY_MS = 1_000;
 /**
- * An event is sent in pieces of so many characters: a client that takes one after the other reads, however long the whole takes.
- * Many may be sent the same text, of which only a piece is encoded for each.
+ * An event is sent in pieces of about so many characters: a client that takes one after the other reads, however long the whole
+ * takes. Many may be sent the same text, of which only a piece is encoded for each.
  */
 const PIECE = 64 * 1024;
 
 export interface ServerSentEvent {
   readonly event: string;
   readonly id: string;
-  /** As JSON. */
-  readonly data: string;
+  /** As JSON, in parts: several events may have one in common. */
+  readonly data: readonly string[];
 }
 
 export class EventStream {
@@ -60,7 +60,7 @@ export class EventStream {
       if (response.destroyed) return false;
       if (response.write(piece)) continue;
       // The whole text is held for as long as some of it is left: to the end of the answer, where the stream ends with it.
-      endWatch ??= this.#slow.watch(response, () => event.data.length);
+      endWatch ??= this.#slow.watch(response, () => lengthOf(event));
       if ((await drained(response, this.#patienceMs)) && !this.#over.aborted) continue;
       // Whatever comes next must come behind the whole event.
       for (const rest of pieces) if (!response.destroyed) response.write(rest);
@@ -89,15 +89,23 @@ export class EventStream {
   }
 }
 
+function lengthOf({ data }: ServerSentEvent): number {
+  return data.reduce((sum, { length }) => sum + length, 0);
+}
+
 function* piecesOf({ event, id, data }: ServerSentEvent): Generator<string> {
-  let head = `event: ${event}\nid: ${id}\ndata: `;
-  let at = 0;
-  while (at < data.length) {
-    const end = pieceEnd(data, at);
-    // Outside of its strings JSON needs no line breaks, and inside it escapes them.
-    yield `${head}${data.slice(at, end)}${end === data.length ? "\n\n" : ""}`;
-    [head, at] = ["", end];
-  }
+  let piece = `event: ${event}\nid: ${id}\ndata: `;
+  // Outside of its strings JSON needs no line breaks, and inside it escapes them.
+  for (const part of [...data, "\n\n"])
+    for (let at = 0; at < part.length; ) {
+      const end = pieceEnd(part, at);
+      piece += part.slice(at, end);
+      at = end;
+      if (piece.length < PIECE) continue;
+      yield piece;
+      piece = "";
+    }
+  if (piece !== "") yield piece;
 }
 
 /** Not between the halves of a character, which could not be encoded alone. */

@@ -234,7 +234,7 @@ class Following {
     return openWish(this.#deps, this.#principal, table, parameters);
   }
 
-  async #send(event: string, data = "{}"): Promise<void> {
+  async #send(event: string, data: readonly string[] = ["{}"]): Promise<void> {
     const isTaken = await this.#stream.send({ event, id: this.#idOf(this.#at), data });
     if (!isTaken) this.#stop.end("slow");
   }

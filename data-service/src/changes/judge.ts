@@ -1,5 +1,4 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
-import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { idText } from "../catalog/record-ids.js";
@@ -31,8 +30,8 @@ const MOST_BYTES = 1024 * 1024;
 export interface Told {
   readonly event: JudgedEvent;
   readonly position: Position;
-  /** As JSON: one text for all streams that are told it. */
-  readonly data: string;
+  /** As JSON, in parts: the text of a record is one for all changes that show it, and for all streams that are told of them. */
+  readonly data: readonly string[];
 }
 
 /** What a caller wants to be told, after checking. */
@@ -93,7 +92,7 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
     if (only === undefined || more.length > 0) throw new NoRoom();
     // Whoever came back to this change would wait for it in vain again.
     deps.logger.warn({ err, table: wish.table.name }, "a change can't be judged in time");
-    return [{ event: "reset", position: only.position, data: "{}" }];
+    return [{ event: "reset", position: only.position, data: ["{}"] }];
   }
 }
 
@@ -112,9 +111,10 @@ async function judgeInTime(deps: RecordDeps, wish: Wish, entries: readonly Numbe
   const { toJson } = COLUMN_TYPES[wish.table.idColumn.type];
   return told.map(({ event, entry, position }) => {
     const { record: id, revision, at } = entry;
-    const record = isShown(event) ? { record: records.get(idText(wish.table, id)) ?? null } : {};
-    const data = { event, id: toJson(id), revision, at: at.toISOString(), ...record };
-    return { event, position, data: JSON.stringify(data) };
+    const change = JSON.stringify({ event, id: toJson(id), revision, at: at.toISOString() });
+    const record = records.get(idText(wish.table, id)) ?? "null";
+    const data = isShown(event) ? [`${change.slice(0, -1)},"record":`, record, "}"] : [change];
+    return { event, position, data };
   });
 }
 
@@ -122,12 +122,12 @@ function isShown(event: JudgedEvent): boolean {
   return event === "created" || event === "updated" || event === "entered";
 }
 
-/** The records as the caller may read them now, by the text of their ids. */
+/** The records as the caller may read them now, as JSON, by the text of their ids. */
 async function recordsOf(
   deps: RecordDeps,
   { table, node, view }: Wish,
   ids: readonly Stored[],
-): Promise<ReadonlyMap<string, Json>> {
+): Promise<ReadonlyMap<string, string>> {
   const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
   const shape = { node, view };
@@ -144,7 +144,7 @@ async function recordsOf(
   return new Map(
     distinct.flatMap((id, at) => {
       const record = records[at];
-      return record === undefined ? [] : [[idText(table, id), record.json] as const];
+      return record === undefined ? [] : [[idText(table, id), JSON.stringify(record.json)] as const];
     }),
   );
 }

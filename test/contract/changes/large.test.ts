@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, search } from "../../support/api.js";
 import { holdEvents, openEvents } from "../../support/event-source.js";
-import { bytesInSockets } from "../../support/process-facts.js";
+import { bytesInSockets, pidOf, residentBytes } from "../../support/process-facts.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
@@ -25,6 +25,13 @@ const LOOKED_AT_MS = 4_500;
 const STOOD_STILL_MS = 500;
 /** What waits in the service for the socket, and the event that is being sent. */
 const MOST_IN_PROCESS = 100_000;
+
+/** Of one post, with comments of 10 MB: a gigabyte is told of them. */
+const CHANGES_TOGETHER = 100;
+const COMMENTS_OF_ONE = 40;
+const MOST_MEMORY = 300_000_000;
+
+const text = "x".repeat(LETTERS_OF_COMMENT);
 
 let stack: Stack;
 let admin: Api;
@@ -49,7 +56,6 @@ it("reads each record when its client comes to it, and tells all of them", async
   begin.close();
   const posts = Array.from({ length: POSTS }, (_, at) => ({ title: `Post ${at + 1}` }));
   expect((await admin.post("/posts", posts)).status).toBe(201);
-  const text = "x".repeat(LETTERS_OF_COMMENT);
   const comments = posts.map((_, at) => ({ _id: at + 1, text, postId: at + 1 }));
   await client.db().collection<(typeof comments)[number]>("comments").insertMany(comments);
   const held = await holdEvents(url, {}, begin.lastEventId);
@@ -60,6 +66,27 @@ it("reads each record when its client comes to it, and tells all of them", async
   source.close();
   const shown = told.map(({ data: { record } }) => record.comments.length);
   expect(shown).toEqual([...Array(POSTS - 1).fill(1), 0]);
+}, 90_000);
+
+it("holds a large record once for all of its changes that are told together", async () => {
+  const url = `${stack.dataUrl}/posts/changes${search({ fields: "title,comments.text", deep: { comments: { limit: 0 } } })}`;
+  const [post] = (await admin.post("/posts", { title: "0" })).body.data;
+  const comments = Array.from({ length: COMMENTS_OF_ONE }, () => ({ text, post: post.id }));
+  for (const comment of comments) expect((await admin.post("/comments?fields=id", comment)).status).toBe(201);
+  const begin = await openEvents(url);
+  begin.close();
+  for (let at = 1; at <= CHANGES_TOGETHER; at += 1)
+    expect((await admin.patch(`/posts/${post.id}`, { title: String(at) })).status).toBe(200);
+  const pid = pidOf(stack.dataService.process);
+  const before = await residentBytes(pid);
+  const held = await holdEvents(url, {}, begin.lastEventId);
+  await until(held.come, (bytes) => bytes > 10_000);
+  expect((await residentBytes(pid)) - before).toBeLessThan(MOST_MEMORY);
+  const source = held.read();
+  const told = await source.first(3, "updated");
+  source.close();
+  const shown = told.map(({ data }) => [data.event, data.id, data.record.title, data.record.comments.length]);
+  expect(shown).toEqual(Array(3).fill(["updated", post.id, String(CHANGES_TOGETHER), COMMENTS_OF_ONE]));
 }, 90_000);
 
 it("tells a client that reads slowly nothing more by rules that have changed meanwhile", async () => {
