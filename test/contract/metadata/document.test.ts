@@ -396,6 +396,7 @@ describe("the schemas of the document", () => {
       columns: [
         ...types.map((type) => ({ name: `a_${type}`, type, required: true })),
         { name: "said", type: "string", default: 'He said "no",\ntwice' },
+        { name: "setting", type: "json", default: "dark" },
         { name: "topics", type: "enumList", options: { values: ["art", "food"] }, required: true },
       ],
     });
@@ -415,7 +416,12 @@ describe("the schemas of the document", () => {
     }
     const { data } = (await room.root.get("/imported", { fields: "-id,-createdAt,-updatedAt" })).body;
     expect([data.length, data[0]]).toEqual([2, data[1]]);
-    expect(data[0]).toMatchObject({ said: 'He said "no",\ntwice', topics: ["art"], a_int: 1 });
+    expect(data[0]).toMatchObject({
+      said: 'He said "no",\ntwice',
+      setting: "dark",
+      topics: ["art"],
+      a_int: 1,
+    });
   });
 
   it("gives an example that PATCH of a file takes as JSON, and for its content a form of its own", async () => {

@@ -279,7 +279,11 @@ function importOperation(visible: VisibleTable): Operation {
 /** A file of one record each, as a new record's example has it. */
 function importBodies(visible: VisibleTable): Readonly<Record<string, Part>> {
   const record = bodyExample(visible, "creatable") ?? blankRecord(visible);
-  const lines = [Object.keys(record), Object.values(record)].map((cells) => cells.map(csvCell).join(","));
+  const json = visible.columns
+    .filter(({ column }) => column.type === "json")
+    .map(({ column }) => column.name);
+  const cells = Object.entries(record).map(([name, value]) => csvCell(value, json.includes(name)));
+  const lines = [Object.keys(record).join(","), cells.join(",")];
   return {
     "text/csv": { schema: TEXT, example: `${lines.join("\n")}\n` },
     "application/x-ndjson": { schema: TEXT, example: `${JSON.stringify(record)}\n` },
@@ -293,9 +297,9 @@ function blankRecord({ columns }: VisibleTable): Readonly<Record<string, Json>> 
   );
 }
 
-function csvCell(value: Json): string {
+function csvCell(value: Json, isJson: boolean): string {
   if (value === null) return "";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" && !isJson ? value : JSON.stringify(value);
   return /^$|^\s|\s$|[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
