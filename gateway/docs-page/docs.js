@@ -49,29 +49,40 @@ function withoutDepth(spec) {
 
 /**
  * A page can't set a Cookie header: what is typed in for the scheme `cookie` would be sent by nobody, while the page says
- * "Authorized". The browser's own cookies go along anyway.
+ * "Authorized". The browser's own cookies go along anyway. Where no call asks for either, as for visitors, so it is with a token.
  * @param {any} spec
  */
 function withoutCookie({ components, paths, ...spec }) {
-  const { cookie: _cookie, ...securitySchemes } = components.securitySchemes;
+  const { securitySchemes, ...others } = components;
+  const { cookie: _cookie, ...sent } = securitySchemes;
   const each = (/** @type {object} */ node, /** @type {(value: any) => unknown} */ change) =>
     Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value)]));
   const bare = (/** @type {any} */ operation) => ({
     ...operation,
     security: operation.security.filter((/** @type {object} */ scheme) => !("cookie" in scheme)),
   });
+  const asks = Object.values(paths).flatMap((item) =>
+    Object.values(item).map(({ security }) => security.length > 0),
+  );
   return {
     ...spec,
-    components: { ...components, securitySchemes },
+    components: asks.includes(true) ? { ...others, securitySchemes: sent } : others,
     paths: each(paths, (item) => each(item, bare)),
   };
 }
 
 /** The address of whoever the page is shown to: null while that is nobody, undefined for visitors. */
 let shown = null;
+let asked = 0;
+let answered = 0;
 
 async function show() {
+  asked += 1;
+  const mine = asked;
   const email = await whoAmI();
+  // Answers overtake each other: who it was before a sign-in, or a sign-out, is not who it is.
+  if (mine < answered) return;
+  answered = mine;
   if (email === shown) return;
   shown = email;
   byId("who").textContent =
@@ -84,6 +95,7 @@ async function show() {
   });
   // Meanwhile it may be somebody else's.
   if (email !== shown) return;
+  byId("problem").hidden = true;
   window.SwaggerUIBundle({
     spec: { ...withoutDepth(withoutCookie(spec)), servers: [{ url: api }] },
     dom_id: "#docs",

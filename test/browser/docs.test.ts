@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { type Stack, startStack } from "../support/stack.js";
-import { startBrowser } from "./browser.js";
+import { bringBack, startBrowser } from "./browser.js";
 
 jest.setTimeout(240_000);
 
@@ -130,7 +130,7 @@ describe("the page of the API", () => {
     await upload.locator("button.execute").click();
     const { data, message } = await (await stored).json();
     expect([message, data]).toEqual(["Success", [expect.objectContaining({ title: null, isPublic: false })]]);
-    const { request } = await tryOut(page, "tags", "import_tags");
+    const { request } = await tryOut(page, "authors", "import_authors");
     expect([request.headers()["content-type"], (await request.response())?.status()]).toEqual([
       "text/csv",
       200,
@@ -166,6 +166,37 @@ describe("the page of the API", () => {
     const { request } = await tryOut(page, "tags", "list_tags");
     expect((await request.allHeaders()).authorization).toBe("Bearer not a token");
     expect((await request.response())?.status()).toBe(401);
+    await context.close();
+  });
+
+  test("asks visitors for no token, which none of their calls would send", async () => {
+    const { context, page } = await visit();
+    expect(await page.locator("button.authorize").count()).toBe(0);
+    await context.close();
+  });
+
+  test("stays with who has signed in when an older question is answered later", async () => {
+    const { context, page } = await visit();
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const isHeld = page.waitForRequest(/\/api\/me\b/);
+    await page.route(
+      /\/api\/me\b/,
+      async (route) => {
+        const response = await route.fetch();
+        await held;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await bringBack(page);
+    await isHeld;
+    await signIn(page);
+    const late = page.waitForResponse(/\/api\/me\b/);
+    answer();
+    await late;
+    await page.waitForTimeout(500);
+    expect(await page.textContent("#who")).toContain(stack.admin.email);
     await context.close();
   });
 
