@@ -105,6 +105,32 @@ describe("the start page", () => {
     expect(requests.filter((each) => each !== "/readyz")).toEqual(["/api/me"]);
   });
 
+  test.each([
+    ["the answer of a query", "/api/svc_user?fields=email", "#answer", "Sign in to run a query."],
+    ["the tables", "/api/metadata", "#tables-note", "Sign in to see the tables."],
+  ])("shows nothing of %s that arrives after the sign-out", async (_what, held, place, words) => {
+    const page = await open("/");
+    await page.waitForSelector("#logout:visible");
+    let answer = (): void => {};
+    const signedOut = new Promise<void>((resolve) => (answer = resolve));
+    const isHeld = page.waitForRequest((request) => request.url().endsWith(held));
+    await page.route(`${stack.appUrl}${held}`, async (route) => {
+      const response = await route.fetch();
+      await signedOut;
+      await route.fulfill({ response }).catch(() => {});
+    });
+    await page.reload();
+    await page.waitForSelector("#logout:visible");
+    await page.fill("#query-path", "/api/svc_user?fields=email");
+    await page.click("#run");
+    await isHeld;
+    await page.click("#logout");
+    await page.waitForSelector("#login-form:visible");
+    answer();
+    await page.waitForTimeout(1_000);
+    expect(await page.textContent(place)).toBe(words);
+  });
+
   test("is loaded anew when one goes back and nobody can say who is signed in", async () => {
     const page = await open("/");
     await runQuery(page);

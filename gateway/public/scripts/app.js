@@ -3,7 +3,7 @@ import { showAnswer, showIdle } from "./answer-view.js";
 import { byId, copyText } from "./element.js";
 import { enableExamples, renderExamples } from "./example-list.js";
 import { FIRST_EXAMPLE } from "./examples.js";
-import { enableRunning, fillQuery, startQueryBox } from "./query-box.js";
+import { abandonQuery, enableRunning, fillQuery, startQueryBox } from "./query-box.js";
 import { watchServices } from "./service-status.js";
 import { startSession } from "./session.js";
 import { showTables } from "./table-cards.js";
@@ -29,6 +29,7 @@ startQueryBox(async (method, answer) => {
 
 const session = startSession(async (next) => {
   if (user?.id !== next?.id || user === undefined) {
+    abandonQuery();
     showIdle(next === null ? "Sign in to run a query." : "The answer will appear here.");
   }
   user = next;

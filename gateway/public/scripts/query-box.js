@@ -47,6 +47,11 @@ export function enableRunning(enabled) {
   run.disabled = !enabled;
 }
 
+/** What is still asked is shown to nobody any more. */
+export function abandonQuery() {
+  running?.abort();
+}
+
 /** Fills the box from an example; an id in its address is looked up first. */
 export async function fillQuery(example) {
   choice += 1;

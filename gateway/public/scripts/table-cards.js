@@ -8,13 +8,19 @@ const note = byId("tables-note");
 /** Every table has these. */
 const GENERATED = ["id", "createdAt", "updatedAt", "deletedAt"];
 
+let asked = 0;
+
 /**
  * Shows the tables that the user may see. Answers their names and the name of the table of tables, or null when none could be
  * looked at.
  */
 export async function showTables(user, onQuery) {
+  asked += 1;
+  const mine = asked;
   if (user === null) return hideTables("Sign in to see the tables.");
   const answer = await call("GET", "/api/metadata");
+  // Meanwhile they may be somebody else's.
+  if (mine !== asked) return null;
   if (!answer.reached) return hideTables("The API could not be reached.");
   if (!answer.ok) return hideTables(problemsOf(answer).join(" "));
 
