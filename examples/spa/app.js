@@ -64,6 +64,7 @@ async function show() {
 
 /** Another tab may have signed in somebody else, and Back shows the page as it was left. */
 async function lookAgain() {
+  if (document.hidden) return;
   if ((await whoAmI()) !== byId("who").textContent) location.reload();
 }
 

@@ -125,6 +125,7 @@ async function home(request, response, reason, status = 200) {
 /** Another tab may have signed in somebody else, and Back shows a page as it was left, `no-store` or not. */
 const LOOK_AGAIN = `
   async function lookAgain() {
+    if (document.hidden) return;
     const answer = await fetch("${PREFIX}/me?fields=id");
     if (!answer.ok && answer.status !== 401) throw new Error("Nobody can say who is signed in.");
     const user = answer.ok ? (await answer.json()).data[0].id : "";

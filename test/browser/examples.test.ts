@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import { picture } from "../support/files.js";
 import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
@@ -210,6 +210,10 @@ describe("examples/spa", () => {
     await other.close();
   });
 
+  test("asks nothing when its tab is left", async () => {
+    expect(await asksWhenLeft(page)).toEqual([]);
+  });
+
   test("signs out, in by a provider, and says when a provider says no", async () => {
     await page.click("#logout");
     await page.waitForSelector("#signed-out:visible");
@@ -230,6 +234,19 @@ describe("examples/spa", () => {
     expect(await madeUp(page, example.appUrl)).toBe("Signing in did not work.");
   });
 });
+
+/** What a page asks for when another tab is chosen. */
+async function asksWhenLeft(page: Page): Promise<string[]> {
+  const asked: string[] = [];
+  const note = (request: Request): void => void asked.push(request.url());
+  page.on("request", note);
+  await page.evaluate(() => Object.defineProperty(document, "hidden", { value: true, configurable: true }));
+  await bringBack(page);
+  await page.waitForTimeout(500);
+  await page.evaluate(() => Reflect.deleteProperty(document, "hidden"));
+  page.off("request", note);
+  return asked;
+}
 
 /** What a page says that was opened by a link with a made-up error. */
 async function madeUp(page: Page, url: string): Promise<string | undefined> {
@@ -288,6 +305,10 @@ describe("examples/ssr", () => {
     await page.waitForSelector("#who");
     await page.click("#logout");
     await page.waitForSelector("#login");
+  });
+
+  test("asks nothing when its tab is left", async () => {
+    expect(await asksWhenLeft(page)).toEqual([]);
   });
 
   test("signs in by each provider, over the bridge", async () => {
