@@ -44,6 +44,11 @@ beforeAll(async () => {
   await table("coats", [], kept);
   const port = to("port", "ports", "ferries", { required: false });
   await table("ferries", [port, { ...tags, inverse: "ferries" }], kept);
+  await table("barns", [], kept);
+  const barn = (inverse: string) => to("barn", "barns", inverse);
+  await table("stalls", [barn("stalls")], kept);
+  const stall = { name: "stall", type: "many-to-one", table: "stalls", inverse: "horses" };
+  await table("horses", [barn("horses"), stall], kept);
   await table("farms", [], kept);
   for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
   await table("crates", [to("within", "crates", "crates", { required: false })], kept);
@@ -147,6 +152,37 @@ describe("a record that goes along with the place that it was moved to, before t
     expect((await making.answer).status).toBe(400);
     expect((await api.post(`/ferries/${ferry}/restore`)).status).toBe(200);
     expect(await read(api, "ferries", ferry, "port.name")).toMatchObject({ port: { name: "former" } });
+  });
+});
+
+describe("a record that goes along with what a refused change was to link it to, but not for that link", () => {
+  it.each([
+    ["had", "own", "own"],
+    ["had elsewhere", "other", "own"],
+  ])("comes back with the link that it %s", async (_what, before, changed) => {
+    const barn = await named("barns", "barn");
+    const stall = async (name: string) => (await make(api, "stalls", { name, barn })).id;
+    const horse = async (name: string, in_: string, at: string | null) =>
+      (await make(api, "horses", { name, barn: in_, stall: at })).id;
+    const elsewhere = await named("barns", "elsewhere");
+    const stalls: Record<string, string> = {
+      own: await stall("own"),
+      other: (await make(api, "stalls", { name: "other", barn: elsewhere })).id,
+    };
+    const there = await horse("there", barn, stalls[before] ?? null);
+    const gone = await horse("gone", elsewhere, null);
+    const horses = before === changed ? [gone] : [gone, there];
+    const change = await stopAt(
+      held.proxy,
+      afterWrites(isWriteOf("horses"), nth(2, isReadOf("horses"))),
+      () => slow.patch(`/stalls/${stalls[changed]}`, { horses }),
+    );
+    expect((await api.delete(`/horses/${gone}`)).status).toBe(200);
+    expect((await api.delete(`/barns/${barn}`)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect((await api.post(`/barns/${barn}/restore`)).status).toBe(200);
+    expect(await read(api, "horses", there, "stall.name")).toMatchObject({ stall: { name: before } });
   });
 });
 

@@ -240,14 +240,17 @@ async function linkBack(
   const { field, list, to, gained, lost } = step;
   // A link that is given back may lead to a record that was deleted meanwhile.
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
-  const movable = isMade ? {} : await notGoneWith(deps, owner, to.id);
-  const give = (moved: readonly Moved[], link: Stored | null) =>
-    giveBack(deps, { table, relation, owner, movable }, step, moved, link);
+  const stays = takesAlong(relation) && !isMade;
+  const movable = stays ? await notGoneWith(deps, owner, to.id) : {};
+  const place = { table, relation, owner };
   const refused: unknown[] = [];
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
-  } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
+  } else {
+    refused.push(...(await giveBack(deps, { ...place, movable }, step, gained, to.id)));
+    refused.push(...(await giveBack(deps, { ...place, movable: {} }, step, lost, null)));
+  }
   // Other links to it are seen to by the delete itself, which waits for ours to go.
   const ours = { _id: { $in: idsOf([...gained, ...lost]) } };
   await endMissing(deps, catalog, { table, relation, which: ours }, owner, links);
