@@ -295,6 +295,22 @@ describe("a change with records inside", () => {
     expect(await counts()).toEqual([0, 0, 2, 1, 3, 2]);
   });
 
+  it("leaves out what its new records take over, also where the link is required, and nothing else", async () => {
+    const { id } = await make(admin, "posts", POST);
+    const { data } = (await admin.get("/comments", { sort: "id" })).body;
+    const [kept, moved] = data.map((each: Row) => each.id);
+    const put = (comments: Row[]) =>
+      admin.patch(`/posts/${id}`, {
+        comments,
+        author: { name: "Bob", posts: [{ title: "second", comments: [moved] }] },
+      });
+    const before = await counts();
+    expect([(await put([])).status, await counts()]).toEqual([400, before]);
+    expect((await put([kept])).status).toBe(200);
+    const posts = await admin.get("/posts", { sort: "title", fields: "comments.id" });
+    expect(posts.body.data).toEqual([{ comments: [{ id: kept }] }, { comments: [{ id: moved }] }]);
+  });
+
   it("puts a new record into a one-to-one place that was taken", async () => {
     const author = await make(admin, "authors", { name: "Ann", star: { size: 1 } });
     const { status } = await admin.patch(`/authors/${author.id}`, { star: { size: 2 } });

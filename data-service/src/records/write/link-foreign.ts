@@ -1,7 +1,7 @@
 // Links that lie in the records of other tables: sets those to one record, and refuses to let go of required ones.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import { owningRelation, type Table } from "../../catalog/catalog.js";
+import { owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
@@ -406,13 +406,23 @@ export async function unlessTakenAlong(
 /**
  * A record whose link is required can't be let go of, only moved or deleted. One that another request is still making is in
  * nobody's way: it stays (see linkForeign), and its caller could not know of it.
+ * @param taken sets of the new records that the same body makes, which take links of others with them
  * @throws AppError VALIDATION_ERROR
  */
-export async function requireLettable(deps: ActingDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
+export async function requireLettable(
+  deps: ActingDeps,
+  id: Stored,
+  set: AuthorizedLinks,
+  taken: readonly LinkSet[] = [],
+): Promise<void> {
   const { relation, target } = set;
   const owning = owningRelation(set);
   if (owning?.required !== true) return;
-  const former = await formerLinks(deps, id, set);
+  const moved = taken.filter((each) => each.target.id === target.id && isSameLink(each.relation, relation));
+  const former = allOf([
+    await formerLinks(deps, id, set),
+    { _id: { $nin: moved.flatMap(({ ids }) => ids) } },
+  ]);
   const left = idsOf(target, await deps.store.read(target, [{ $match: former }, { $project: { _id: 1 } }]));
   if (left.length === 0) return;
   const coming = await deps.unfinished.stillMade(target, left);
@@ -420,4 +430,8 @@ export async function requireLettable(deps: ActingDeps, id: Stored, set: Authori
   if (!(await deps.store.hasAny(target, there))) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
+}
+
+function isSameLink({ link: one }: Relation, { link: other }: Relation): boolean {
+  return one.on === other.on && one.field === other.field;
 }

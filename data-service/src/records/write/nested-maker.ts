@@ -62,7 +62,8 @@ export function nestedChecker(deps: RecordDeps, rights: Rights, catalog: Catalog
     check(table, body, broughtLinks) {
       const context = contextOf(table);
       requireCommonCreate(table);
-      alternativesFor(context, body, broughtLinks);
+      // The links that a body chooses are the same by every rule.
+      return alternativesFor(context, body, broughtLinks)[0]?.plan.foreign ?? [];
     },
   };
 }

@@ -12,7 +12,7 @@ import { underNote } from "../acting-for.js";
 import { alternativesFor, type BodyContext, type BroughtLinks, openWrite, PLAIN } from "../body/bind-body.js";
 import { anyRow, chooseUpdate } from "../body/choose-rule.js";
 import { judgeForeign } from "../body/judge-foreign.js";
-import type { AuthorizedLinks } from "../body/link-set.js";
+import type { AuthorizedLinks, LinkSet } from "../body/link-set.js";
 import { requireOnlyLinks } from "../body/nested.js";
 import { requireLinked } from "../body/require-linked.js";
 import type { OwnFields, Stamp, WritePlan } from "../body/write-plan.js";
@@ -94,6 +94,7 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
   requireOnlyLinks(body, table, catalog);
   const itself = idFrom(table, request.id);
   const plans: WritePlan[] = [];
+  const taken: LinkSet[] = [];
   checkWithNested(
     maker,
     table,
@@ -103,11 +104,14 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
       const [way] = alternativesFor(context, flat, broughtLinks);
       if (way !== undefined) plans.push(onlyKeeping(way.plan, broughtLinks));
     },
-    { changed: { table, has: (id) => itself !== undefined && idText(table, id) === idText(table, itself) } },
+    {
+      changed: { table, has: (id) => itself !== undefined && idText(table, id) === idText(table, itself) },
+      taken,
+    },
   );
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
-  for (const plan of plans) await requireLettableBefore(deps, context, stored, plan, expected);
+  for (const plan of plans) await requireLettableBefore(deps, context, stored, { plan, taken }, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
   return deps.unfinished.wholly(async (log) => {
     const { change, broughtLinks } = await makeForChange(maker, table, body, id, log);
@@ -147,7 +151,7 @@ async function updateOne(
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [judged.unasked], linked);
-    if (brought === undefined) await requireLettables(deps, shape, id, plan.foreign, expected);
+    if (brought === undefined) await requireLettables(deps, shape, id, { sets: plan.foreign }, expected);
     const matching = (await match?.(id)) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared?.members);
     const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
@@ -169,11 +173,11 @@ async function requireLettables(
   deps: ActingDeps,
   shape: RecordShape,
   id: Stored,
-  sets: readonly AuthorizedLinks[],
+  { sets, taken }: { readonly sets: readonly AuthorizedLinks[]; readonly taken?: readonly LinkSet[] },
   expected: Expected,
 ): Promise<void> {
   for (const set of sets)
-    await requireLettable(deps, id, set).catch(async (error: unknown) => {
+    await requireLettable(deps, id, set, taken).catch(async (error: unknown) => {
       await requireVersion(deps, shape, id, expected);
       throw error;
     });
@@ -194,14 +198,16 @@ async function requireLettableBefore(
   deps: ActingDeps,
   { rights, catalog, table, shape }: BodyContext,
   id: Stored,
-  plan: WritePlan,
+  { plan, taken }: { readonly plan: WritePlan; readonly taken: readonly LinkSet[] },
   expected: Expected,
 ): Promise<void> {
-  await requireLettables(deps, shape, id, plan.foreign, expected).catch(async (error: unknown) => {
-    // Whoever may not change such links is not told what there is.
-    await judgeForeign(deps, { rights, catalog }, table, plan, { id });
-    throw error;
-  });
+  await requireLettables(deps, shape, id, { sets: plan.foreign, taken }, expected).catch(
+    async (error: unknown) => {
+      // Whoever may not change such links is not told what there is.
+      await judgeForeign(deps, { rights, catalog }, table, plan, { id });
+      throw error;
+    },
+  );
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */

@@ -8,6 +8,7 @@ import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
 import type { BroughtLinks } from "../body/bind-body.js";
+import type { LinkSet } from "../body/link-set.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
 import { type PathOf, Violations } from "../body/violations.js";
 import type { StepLog } from "../whole/steps.js";
@@ -46,8 +47,12 @@ export interface NestedChecker {
    * not sent its name. @throws AppError 401, 403 where the caller may create nothing there
    */
   mayNameBackLink(table: Table, relation: Relation): boolean;
-  /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
-  check(table: Table, body: JsonObject, broughtLinks: BroughtLinks): void;
+  /**
+   * Refuses bodies with nested records taken out of them, before anything is written.
+   * @returns the sets of links that lie in other records, which a new record takes with it
+   * @throws AppError
+   */
+  check(table: Table, body: JsonObject, broughtLinks: BroughtLinks): readonly LinkSet[];
 }
 
 /** What records with nested ones are made with; ids are JSON. */
@@ -68,6 +73,7 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
  * @param checkOwn checks the body itself, with stand-ins for what it brings along
  * @param of.all counts what is inside all bodies of a request, right or not
  * @param of.changed the records that the body changes
+ * @param of.taken gets the sets of links of the records inside
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
 export function checkWithNested(
@@ -78,7 +84,12 @@ export function checkWithNested(
   {
     all = { count: 0 },
     changed,
-  }: { readonly all?: { count: number }; readonly changed?: Changed | undefined } = {},
+    taken = [],
+  }: {
+    readonly all?: { count: number };
+    readonly changed?: Changed | undefined;
+    readonly taken?: LinkSet[];
+  } = {},
 ): void {
   const violations = new Violations();
   let count = 0;
@@ -100,7 +111,7 @@ export function checkWithNested(
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       // The record around it has no id yet: a stand-in.
       visit(each.target, each.body, inside, (flat, brought) => {
-        checker.check(each.target, linked(flat, each, someId(of)), brought);
+        taken.push(...checker.check(each.target, linked(flat, each, someId(of)), brought));
         if (changed !== undefined) requireApart(flat, each.target, checker.catalog, changed);
       });
     }
