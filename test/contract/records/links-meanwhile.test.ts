@@ -244,6 +244,16 @@ describe("a new record that a change is still making when another one sets the s
     expect([(await first.answer).status, await namesIn(book)]).toEqual([200, ["first", "mine", "theirs"]]);
   });
 
+  it("stays beside it however many are being made", async () => {
+    const { book, more, same } = await bookOfOne();
+    const [page] = same.pages;
+    const many = Array.from({ length: 800 }, () => ({ name: "theirs" }));
+    const first = await making(() => put(slow, book, { pages: [page, ...many] }));
+    const [{ status }, none] = [await put(api, book, more("mine")), await put(api, book, { pages: [] })];
+    first.goOn();
+    expect([status, none.status, (await first.answer).status]).toEqual([200, 400, 200]);
+  });
+
   it("is let go of by nobody as long as it is being made, and must be named from then on", async () => {
     const { book, more, same } = await bookOfOne();
     const first = await making(() => put(slow, book, more("theirs")));

@@ -423,15 +423,31 @@ export async function requireLettable(
     await formerLinks(deps, id, set),
     { _id: { $nin: moved.flatMap(({ ids }) => ids) } },
   ]);
-  const left = idsOf(target, await deps.store.read(target, [{ $match: former }, { $project: { _id: 1 } }]));
-  if (left.length === 0) return;
-  const coming = await deps.unfinished.stillMade(target, left);
-  const there = { $and: [former, { _id: { $in: left } }, { _id: { $nin: [...coming] } }] };
-  if (!(await deps.store.hasAny(target, there))) return;
+  if (!(await isAnyWhole(deps, target, former))) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }
 
 function isSameLink({ link: one }: Relation, { link: other }: Relation): boolean {
   return one.on === other.on && one.field === other.field;
+}
+
+/** Is any of them none that a request is still making? Some at a time are asked about: there may be any number. */
+async function isAnyWhole(
+  { store, unfinished }: ActingDeps,
+  table: Table,
+  which: Document,
+): Promise<boolean> {
+  const made: Stored[] = [];
+  const asked = { $limit: IDS_AT_ONCE };
+  for (;;) {
+    const others = allOf([which, { _id: { $nin: made } }]);
+    const some = idsOf(table, await store.read(table, [{ $match: others }, asked, { $project: { _id: 1 } }]));
+    if (some.length === 0) return false;
+    const coming = await unfinished.stillMade(table, some);
+    // Those that are taken back by now are not there.
+    const whole = { $and: [which, { _id: { $in: some } }, { _id: { $nin: [...coming] } }] };
+    if (await store.hasAny(table, whole)) return true;
+    made.push(...some);
+  }
 }
