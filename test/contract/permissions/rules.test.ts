@@ -593,11 +593,13 @@ describe("a relation to a table without a rule", () => {
     const relations = [{ name: "item", type: "one-to-one", table: items, inverse: "card" }];
     await makeTable(admin, { name: `cards${vaults}`, relations });
     const { id } = await make(admin, `cards${vaults}`, {});
-    await admin.patch(`/svc_permission/${(await ruleOf("create")).id}`, { presets: { card: id } });
+    const rule = (await ruleOf("create")).id;
+    await admin.patch(`/svc_permission/${rule}`, { presets: { card: id } });
     expect(refusal(await ann.post(`/${items}`, { title: "x" }))).toEqual([
       403,
       "A rule sets a link by which records would change that you may not update.",
     ]);
+    expect(stack.dataService.log()).toContain(`"rule":"${rule}","member":"card"`);
   });
 
   const ruleOf = async (action: string): Promise<Row> =>

@@ -101,7 +101,7 @@ async function judgeSet(
   // A record that the caller can't see does not exist for them; that is said before anything else.
   await requireLinked(deps, [[set]]);
   const grants = foreignGrants(rights, catalog, set);
-  if (grants.length === 0) throw refusal(set);
+  if (grants.length === 0) throw refusal(deps, set);
   const rows = anyRow(grants);
   if (rows.kind === "always") return "all";
   const fields = fieldsOf(rows);
@@ -157,20 +157,20 @@ async function judgeEach(
  * @throws AppError 403 only for a record that is there and not among the rows; otherwise others were just quicker, 503
  */
 async function refuseLooked(
-  { store }: Deps,
+  deps: Deps,
   set: AuthorizedLinks,
   which: Document,
   among: readonly Stage[],
 ): Promise<never> {
   const { target } = set;
   const idsOf = async (condition: Document, stages: readonly Stage[] = []): Promise<Stored[]> => {
-    const found = await store.read(target, [{ $match: condition }, ...stages, { $project: { _id: 1 } }]);
+    const found = await deps.store.read(target, [{ $match: condition }, ...stages, { $project: { _id: 1 } }]);
     return found.map(({ _id }) => asStored(_id));
   };
   const all = await idsOf(which);
   const inside = await idsOf({ _id: { $in: all } }, among);
   const outside = await idsOf(allOf([which, { _id: { $in: all, $nin: inside } }]));
-  if (outside.length > 0) throw refusal(set);
+  if (outside.length > 0) throw refusal(deps, set);
   return refuseContended(target.name)();
 }
 
@@ -188,9 +188,13 @@ function grouped(
   return [...alike.values()];
 }
 
-/** Of a link that a rule sets the caller may know neither the member nor the table. */
-function refusal({ relation, target, presetBy }: AuthorizedLinks): AppError {
-  const named = `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`;
-  const unnamed = "A rule sets a link by which records would change that you may not update.";
-  return new AppError("FORBIDDEN", presetBy === undefined ? named : unnamed);
+/** Of a link that a rule sets the caller may know neither the member nor the table: which rule it is, is for the log alone. */
+function refusal({ logger }: Deps, { relation, target, presetBy }: AuthorizedLinks): AppError {
+  const why = `changing these links changes records of "${target.name}" that you may not update.`;
+  if (presetBy === undefined) return new AppError("FORBIDDEN", `${relation.name}: ${why}`);
+  logger.warn({ rule: presetBy, member: relation.name }, "a rule sets a link that its caller may not set");
+  return new AppError(
+    "FORBIDDEN",
+    "A rule sets a link by which records would change that you may not update.",
+  );
 }
