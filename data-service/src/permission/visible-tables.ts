@@ -172,7 +172,7 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
 }
 
 /** What links lead to, as rules for the records there say. */
-function linksOf(
+export function linksOf(
   rights: Rights,
   catalog: Catalog,
   view: ReadView,

@@ -13,6 +13,7 @@ import { checkedElsewhere } from "../permission/check-rule.js";
 import type { Compiled, WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
+import { linksOf } from "../permission/visible-tables.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
@@ -207,8 +208,10 @@ function columnsJson(
   // Nobody reads a secret column, but who may write it is asked first of all.
   const columns = [...table.columns.values()].filter(({ secret }) => action !== "read" || !secret);
   return [...columns, ...table.relations.values()].map((member) => {
-    const more = action === "read" ? readingOf : writingOf;
-    const explanation = more(rights, catalog, table, member);
+    const explanation =
+      action === "read"
+        ? readingOf(rights, catalog, table, member)
+        : writingOf(rights, catalog, table, member, action);
     const isShownId = action === "read" && member === table.idColumn;
     const isGranted = ({ grants, matching = [] }: Explained) =>
       isShownId || (matching.length > 0 ? matching : grants).some(({ members }) => members(member));
@@ -223,11 +226,21 @@ function columnsJson(
 }
 
 /** Why the caller can't write a member, whatever rule grants it. */
-function writingOf(rights: Rights, catalog: Catalog, table: Table, member: Column | Relation): JsonObject {
+function writingOf(
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  member: Column | Relation,
+  action: Action,
+): JsonObject {
   if (isGenerated(member)) return { because: "is made by the service" };
   if (member.readOnly) return { because: "is read-only" };
-  const isHidden = "target" in member && !rights.view(catalog).mayLink(table, member);
-  return isHidden ? { because: `"${member.target}" may not be read` } : {};
+  if (!("link" in member)) return {};
+  const view = rights.view(catalog);
+  if (!view.mayLink(table, member)) return { because: `"${member.target}" may not be read` };
+  const { linksThere, bringsNew } = linksOf(rights, catalog, view, table, member);
+  const isSettable = linksThere || (action === "create" && bringsNew.creatable);
+  return isSettable ? {} : { because: `no rule lets its links in "${member.target}" be set` };
 }
 
 function readingOf(rights: Rights, catalog: Catalog, table: Table, member: Column | Relation): JsonObject {

@@ -1388,6 +1388,26 @@ describe("asking about permissions", () => {
     expect(await reasons()).toEqual(always);
   });
 
+  it("POST /svc_permission/explain tells why links that lie in other records can't be set", async () => {
+    const target = "pages";
+    await makeTable(admin, { name: "binders", columns: [{ name: "text", type: "string" }] });
+    const relations = [{ name: "binder", type: "many-to-one", table: "binders", inverse: "pages" }];
+    await makeTable(admin, { name: target, relations });
+    for (const action of ["read", "create", "update"]) await rule({ table: "binders", action });
+    await rule({ table: target });
+    const reason = async (action: string) => {
+      const [why] = (await explain({ user: annId, table: "binders", action })).body.data;
+      return why.columns.find(({ name }: Row) => name === "pages").because;
+    };
+    const none = `no rule lets its links in "${target}" be set`;
+    expect([await reason("create"), await reason("update")]).toEqual([none, none]);
+    expect((await ann.post("/binders", { pages: [] })).status).toBe(403);
+    await rule({ table: target, action: "create" });
+    expect([await reason("create"), await reason("update")]).toEqual([undefined, none]);
+    await rule({ table: target, action: "update" });
+    expect([await reason("create"), await reason("update")]).toEqual([undefined, undefined]);
+  });
+
   it("POST /svc_permission/explain tells of a check from before that can't see what is written", async () => {
     const { id } = await rule({ action: "update", check: { team: { name: "red" } } });
     const rules = async (): Promise<Row[]> =>
