@@ -602,6 +602,22 @@ describe("a relation to a table without a rule", () => {
     expect(stack.dataService.log()).toContain(`"rule":"${rule}","member":"card"`);
   });
 
+  it("is not told of where what a rule links to is being deleted", async () => {
+    const table = `held${vaults}`;
+    const relations = [{ name: "vault", type: "many-to-one", table: `vault${vaults}`, onDelete: "RESTRICT" }];
+    await makeTable(admin, { name: table, columns: [{ name: "title", type: "string" }], relations });
+    const { id } = await make(admin, `vault${vaults}`, { code: 1 });
+    await make(admin, "svc_permission", { role, table, action: "create", presets: { vault: id } });
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const mark = { _leaving_for: { [new ObjectId().toHexString()]: true } };
+    await client.db().collection(`vault${vaults}`).updateMany({}, { $set: mark });
+    await client.close();
+    expect(refusal(await ann.post(`/${table}`, { title: "x" }))).toEqual([
+      503,
+      "A record that this request changes or links to is being deleted; try again shortly.",
+    ]);
+  }, 20_000);
+
   const ruleOf = async (action: string): Promise<Row> =>
     (await admin.get("/svc_permission", { filter: { table: items, action }, sort: "id" })).body.data[0];
 });

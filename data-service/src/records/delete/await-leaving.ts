@@ -43,7 +43,7 @@ export async function linkable(
     return new Set(found.map(({ _id }) => idText(table, _id)));
   };
   const tooLate = () => {
-    throw stillLeaving(table);
+    throw stillLeaving();
   };
   return until(look, { ...PATIENTLY, tooLate });
 }
@@ -67,10 +67,10 @@ export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id:
   await linkable(deps, table, [id], { waits: true });
 }
 
-/** The refusal of what can't wait for a delete any longer. */
-export function stillLeaving(table: Table): AppError {
+/** The refusal of what can't wait for a delete any longer. It may be a record of a table that the caller must not know. */
+export function stillLeaving(): AppError {
   return unavailable(
-    `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,
+    "A record that this request changes or links to is being deleted; try again shortly.",
     2,
   );
 }

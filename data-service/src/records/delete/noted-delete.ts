@@ -177,7 +177,7 @@ class DeleteNote {
     const { notes, instance } = this.#deps.deletes;
     const known = await notes.judgeDelete({ group: this.#group, instance, judged: true });
     // Another instance has taken this one for dead, and let go of the record.
-    if (known < this.#notes) throw stillLeaving(first.table);
+    if (known < this.#notes) throw stillLeaving();
     return true;
   }
 

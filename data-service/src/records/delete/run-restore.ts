@@ -93,7 +93,7 @@ async function hasEnded(deps: ActingDeps, table: Table, id: Stored): Promise<boo
   if (await isDecided(deps, table, id)) return true;
   const [now = {}] = await deps.store.byIds(table, [id], { [LEAVING_FIELD]: 1 });
   const groups = Object.keys(Object(now[LEAVING_FIELD]));
-  if (groups.some((group) => deps.deletes.underWay.has(group))) throw stillLeaving(table);
+  if (groups.some((group) => deps.deletes.underWay.has(group))) throw stillLeaving();
   return false;
 }
 

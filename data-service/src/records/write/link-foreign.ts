@@ -296,7 +296,7 @@ async function requireMoved(
   table: Table,
   unmoved: Document,
 ): Promise<void> {
-  if (await isAnyWanted(store, table, unmoved)) throw stillLeaving(table);
+  if (await isAnyWanted(store, table, unmoved)) throw stillLeaving();
 }
 
 /** Does a delete want one of them? */
