@@ -361,6 +361,39 @@ describe("a time of day where a day belongs", () => {
     expect(await idsOf("/births", { filter: { day: { _gt: "2024-05-31" } } })).toEqual([2]);
     expect(await idsOf("/births", { filter: { day: { _lt: "2024-06-01" } } })).toEqual([1, 2]);
   });
+
+  it("is told of, and becomes the day, where the column is encrypted; what is no time becomes null", async () => {
+    const noon = new Date("2024-05-31T12:00:00.000Z");
+    await leave("deaths", [
+      { _id: 1, day: new Date("2024-05-31") },
+      { _id: 2, day: noon },
+      { _id: 3, day: "x" },
+    ]);
+    await adopt({ name: "deaths", idType: "int", columns: [{ name: "day", type: "date" }] });
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "deaths" } });
+    const change = (different: object, query: Query = {}) =>
+      admin.patch(`/svc_table/${id}`, { columns: [{ ...columns[0], ...different }] }, query);
+    const early = await change({ rules: { max: "2024-05-30" } });
+    expect([early.status, early.body.message]).toEqual([
+      409,
+      ["columns.day: 2 of the records have a value that breaks the new rules"],
+    ]);
+    const asked = await change({ encrypted: true });
+    expect([asked.status, asked.body.message]).toEqual([
+      409,
+      [
+        expect.stringMatching(/^columns\.day: 3 of the records are documents in which other programs keep/),
+        "columns.day: 2 of the records have a value that does not fit (1 becomes null, 1 changes)",
+      ],
+    ]);
+    const confirm = String(asked.body.error.details.confirmHash);
+    expect((await change({ encrypted: true }, { confirm })).status).toBe(200);
+    const days = async () => (await data("/deaths", { fields: "day", sort: "id" })).map(({ day }) => day);
+    expect(await days()).toEqual(["2024-05-31", "2024-05-31", null]);
+    expect((await admin.post(`/svc_table/${id}/undo`)).status).toBe(200);
+    expect(await days()).toEqual(["2024-05-31", noon.toISOString(), "x"]);
+    expect(await stored("deaths", "day")).toEqual([new Date("2024-05-31"), noon, "x"]);
+  });
 });
 
 describe("an aggregate over a column whose type can't hold all that is there", () => {

@@ -382,6 +382,17 @@ describe("what is asked of the data", () => {
     expect(asked({ type: "int", required: false })).toEqual([["unfit", "lost", undefined]]);
   });
 
+  it("of an adopted column that is encrypted, whether all fits: other programs may have stored anything", () => {
+    const before = definition({ ...base, columns: [text] });
+    const adopted = { ...before, storage: { ...before.storage, adopted: true } };
+    const asked = (from: TableDefinition, change: object) =>
+      diff(from, definition({ ...base, columns: [{ ...text, ...change }] }, from)).steps.flatMap(
+        ({ risks }) => risks.map(({ question }) => question.ask),
+      );
+    expect(asked(adopted, { encrypted: true })).toEqual(["records", "unfit"]);
+    expect(asked(adopted, { hidden: true })).toEqual([]);
+  });
+
   it("nothing for rules that let more pass", () => {
     const rules = (from: object, to: object) => questions({ ...text, rules: from }, { ...text, rules: to });
     expect(rules({ maxLength: 3, pattern: "x" }, { maxLength: 4 })).toEqual([]);

@@ -39,9 +39,14 @@ function candidates(json: Json, from: ColumnType, to: Pick<Column, "type" | "val
   if (to.type === "boolean" && isNumber(from)) return [text === "1" ? true : text === "0" ? false : null];
   if (from === "boolean" && isNumber(to.type)) return numbers(json === true ? "1" : "0", to.type);
   if (isNumber(from) && isNumber(to.type)) return numbers(plainDecimal(text), to.type);
-  if (from === "datetime" && to.type === "date") return [text.slice(0, 10)];
+  if (isDay(from, to.type)) return [text.slice(0, 10)];
   const read = COLUMN_TYPES[to.type].fromText(text.trim());
   return read === undefined ? [json] : [json, read];
+}
+
+/** Other programs store times of day in `date` columns, too. */
+function isDay(from: ColumnType, to: ColumnType): boolean {
+  return to === "date" && (from === "datetime" || from === "date");
 }
 
 function isNumber(type: ColumnType): boolean {
@@ -81,7 +86,7 @@ function isExact(json: Json, given: Json, back: Json, from: ColumnType, to: Colu
   // Back in the JSON column it would be a text that was none, or none that was one.
   if (from === "json" && typeof json !== typeof back) return false;
   if (to === "enumList") return textOf(alone(back) ?? null) === textOf(json);
-  if (from === "datetime" && to === "date") return json === `${String(back)}T00:00:00.000Z`;
+  if (isDay(from, to)) return json === back || json === `${String(back)}T00:00:00.000Z`;
   const [text, written] = [alone(json), textOf(back)];
   // A decimal is kept as it is written: `1.10` is not `1.1`.
   if (isNumber(from) && isNumber(to) && from !== "decimal")

@@ -136,7 +136,9 @@ export function columnRisks(
 /** What happens to the existing values. */
 function valueRisks(change: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk[] {
   const risks = isMoved(change, to.id) ? parting(change, to.id) : outsideOptions(from, to);
-  const isConverted = from.type !== to.type || !same(from.options, to.options);
+  // Other programs may have stored what the column can't hold, and what moves is made to fit.
+  const isForeign = change.before.storage.adopted === true && !from.encrypted;
+  const isConverted = isForeign || from.type !== to.type || !same(from.options, to.options);
   if (isMoved(change, to.id) && isConverted) risks.push(unfit(from, to));
   if (!isLooser(from.rules ?? {}, to.rules ?? {}))
     risks.push({
