@@ -27,8 +27,6 @@ export interface HistoryDeps extends RecordDeps {
   readonly journalStore: Pick<JournalStore, "latestOf" | "livesOf" | "historyOf" | "countHistoryOf">;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-
 /** A history never shows encrypted values, and so is there also where their key is lost. */
 const unopened: Sealer["unseal"] = () => null;
 
@@ -139,7 +137,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
 
 /**
  * How a column spells values; those that it only has from the time of another type, by their own: as a number a decimal would be
- * another one, and as a day a time.
+ * another one.
  */
 function spelling(type: ColumnType): (stored: Stored) => Json {
   const { toJson } = COLUMN_TYPES[type];
@@ -154,7 +152,6 @@ const isLongerNumber = (stored: Stored): boolean => ["Decimal128", "Long"].inclu
 const OF_ANOTHER_TYPE: Readonly<Partial<Record<ColumnType, (stored: Stored) => boolean>>> = {
   int: isLongerNumber,
   float: isLongerNumber,
-  date: (stored) => stored instanceof Date && stored.getTime() % DAY_MS !== 0,
 };
 
 /** Where deleted records are kept, or were at the time, deleting and restoring are changes of the record. */
