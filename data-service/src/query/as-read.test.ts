@@ -13,3 +13,7 @@ it("a document is as it was read while values are equal, lists as a whole, and w
   });
   expect(stillHas(document, [])).toEqual({});
 });
+
+it("a field named as what every object has is absent where a document has none", () => {
+  expect(stillHas({ _id: 1 }, ["constructor"])).toEqual({ constructor: { $exists: false } });
+});

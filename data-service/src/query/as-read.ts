@@ -10,6 +10,11 @@ export function asStored(value: unknown): Stored {
   return value as Stored;
 }
 
+/** What a document has in a field. An earlier version has let in fields like `constructor`, which every object seems to have. */
+export function valueIn(document: StoredRecord, field: string): unknown {
+  return Object.hasOwn(document, field) ? document[field] : undefined;
+}
+
 /** What a field must satisfy that still has this value, null = nothing: MongoDB would find the value in a list as well. */
 export function stillIs(value: Stored | null): Document {
   // Another program has stored what can't be sent: then its kind is all that can be asked for.
@@ -20,7 +25,7 @@ export function stillIs(value: Stored | null): Document {
 /** Holds for documents whose fields are the same as in this one: then what was judged is what is written. */
 export function stillHas(document: StoredRecord, fields: readonly string[]): Document {
   const unchanged = (field: string): Document => {
-    const value = document[field];
+    const value = valueIn(document, field);
     return value === undefined ? { $exists: false } : stillIs(asStored(value));
   };
   return Object.fromEntries(fields.map((field) => [field, unchanged(field)]));

@@ -4,7 +4,7 @@ import { isStorable } from "../../catalog/bson-json.js";
 import type { Table } from "../../catalog/catalog.js";
 import { DELETED_FIELD } from "../../catalog/soft-delete.js";
 import type { Stored } from "../../catalog/stored.js";
-import { asStored } from "../../query/as-read.js";
+import { asStored, valueIn } from "../../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { versionOf } from "../version.js";
@@ -52,7 +52,7 @@ export async function noteFields(
   const read = formerProjection([...fields, ...links]);
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
-  const had = fields.filter((field) => before[field] !== undefined);
+  const had = fields.filter((field) => valueIn(before, field) !== undefined);
   const kept = had.filter((field) => isStorable(before[field]));
   // What was no link is none afterwards: otherwise the record would go along with what it links to now.
   const lost = had.filter((field) => !kept.includes(field) && ownLinkFields(table).includes(field));
@@ -67,7 +67,7 @@ export async function noteFields(
     at,
     // What was just read is given back as it was.
     set: Object.fromEntries(kept.map((field) => [field, asStored(before[field])])),
-    unset: [...fields.filter((field) => before[field] === undefined), ...lost],
+    unset: [...fields.filter((field) => valueIn(before, field) === undefined), ...lost],
     lists: Object.fromEntries(lists.map(({ field }) => [field, linksIn(set[field])])),
     ...(links.length === 0
       ? {}

@@ -6,7 +6,7 @@ import { idsOf, idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { piecesOf } from "../../pieces.js";
-import { asStored } from "../../query/as-read.js";
+import { asStored, valueIn } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { linksElsewhere, linksTo, stillLinks } from "../../query/lower/links.js";
 import { Taken } from "../../store-refusals.js";
@@ -346,7 +346,7 @@ async function linksOf(
     { $project: { ...formerProjection([field, moved]), [LEAVING_FIELD]: 1 } },
   ]);
   return found.map((each) => {
-    const [before, by] = [each[field] ?? null, each[moved] ?? null];
+    const [before, by] = [valueIn(each, field) ?? null, each[moved] ?? null];
     return {
       moved: {
         id: asStored(each._id),
