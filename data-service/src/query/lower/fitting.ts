@@ -1,4 +1,5 @@
-// What is in a field of an adopted document -> whether a column of the type can hold it: other programs write anything.
+// What is in a field of an adopted document -> whether it is of the kind of values that the type has: other programs write
+// anything. Any number will do for `int`, and any time for `date`, as in filters.
 import { UUID } from "bson";
 import type { ColumnType } from "../../catalog/column-types.js";
 import type { Document, Value } from "./document.js";
@@ -37,7 +38,7 @@ const FITS: Readonly<Partial<Record<ColumnType, Fits>>> = {
   objectId: ofKind("objectId"),
 };
 
-/** The value if a column of the type can hold it, otherwise null. @param value an expression */
+/** The value if it is of the type's kind, otherwise null. @param value an expression */
 export function fitting(type: ColumnType, value: string): Value {
   const fits = FITS[type];
   return fits === undefined ? value : { $cond: [fits(value), value, null] };
