@@ -73,6 +73,67 @@ describe("the look at the disk", () => {
       await next;
     });
 
+    it("counts it while it is being written, also for a client that has gone away", async () => {
+      const disk = { free: 1_000, now: 0 };
+      jest.spyOn(performance, "now").mockImplementation(() => disk.now);
+      const held: Response[] = [];
+      const hold: RequestHandler = (_request, response) => void held.push(response);
+      const client = clientOf(disk, false, [...jsonBody(500), hold]);
+      const leaving = json(client).send(`"${"x".repeat(12)}"`);
+      leaving.end(() => {});
+      while (held.length < 1) await delay(5);
+      leaving.abort();
+      while (held[0]?.destroyed === false) await delay(5);
+      for (disk.now = 1_000; disk.now < 5_000; disk.now += 1_000)
+        await json(client).send('{"a":1}').expect(503);
+      held[0]?.json({});
+      await delay(1_100);
+      const next = Promise.all([json(client).send('{"a":1}').expect(200)]);
+      while (held.length < 2) await delay(5);
+      held[1]?.end();
+      await next;
+    });
+
+    it("takes it off once, also where a look at the disk takes longer than it counts", async () => {
+      const disk = { now: 0 };
+      jest.spyOn(performance, "now").mockImplementation(() => disk.now);
+      const looks: ((free: number) => void)[] = [];
+      const free = () => new Promise<number>((resolve) => void looks.push(resolve));
+      const sizes = { reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles: false };
+      const client = clientBehind(requireFreeSpace({ free, ...sizes }), [...jsonBody(500), answer]);
+      const create = () =>
+        json(client)
+          .send('{"a":1}')
+          .then(({ status }) => status);
+      const lookingOn = () =>
+        setInterval(() => {
+          for (const resolve of looks.splice(0)) resolve(1_000);
+        }, 5);
+      let ending = lookingOn();
+      expect(await create()).toBe(200);
+      clearInterval(ending);
+      disk.now = 1_000;
+      const second = create();
+      await delay(50);
+      disk.now = 2_000;
+      const third = create();
+      await delay(50);
+      ending = lookingOn();
+      expect(await Promise.all([second, third])).toEqual([200, 200]);
+      clearInterval(ending);
+      // These two count still.
+      expect(await create()).toBe(503);
+    });
+
+    it("looks again at once where a look has failed", async () => {
+      const looks = [Promise.reject(new Error("EIO")), Promise.resolve(1_000)];
+      const free = () => looks.shift() ?? Promise.resolve(0);
+      const sizes = { reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles: false };
+      const client = clientBehind(requireFreeSpace({ free, ...sizes }));
+      await client.post("/").expect(500);
+      await client.post("/").expect(200);
+    });
+
     it.each([
       [941, 503],
       [942, 200],

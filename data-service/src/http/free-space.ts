@@ -1,6 +1,6 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
 import { beside } from "@portico/shared/beside";
-import type { Request, RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { type Disk, nearlyFull, type RequireSpace } from "../space-check.js";
 import { isMultipart } from "./request-parts.js";
 
@@ -32,19 +32,23 @@ export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
   // What was let through and the last look can't have seen: of these requests, some have been answered since.
   let [unseen, answered] = [0, 0];
   const look = async (): Promise<number> => {
-    const visible = answered;
-    const free = await deps.free();
-    unseen -= visible;
-    answered -= visible;
-    return free;
+    const [began, visible] = [performance.now(), answered];
+    // Nobody looks beside it: two would take off the same bytes, and the disk would seem to have more room for ever.
+    lookedAt = Number.POSITIVE_INFINITY;
+    try {
+      const free = await deps.free();
+      unseen -= visible;
+      answered -= visible;
+      // Not the time of day, which may be set back: the last look would count until it has caught up.
+      lookedAt = began;
+      return free;
+    } catch (error) {
+      lookedAt = Number.NEGATIVE_INFINITY;
+      throw error;
+    }
   };
   const freeNow = (): Promise<number> => {
-    // Not the time of day, which may be set back: the last look would count until it has caught up.
-    const now = performance.now();
-    if (now - lookedAt >= FRESH_MS) {
-      lookedAt = now;
-      seen = look();
-    }
+    if (performance.now() - lookedAt >= FRESH_MS) seen = look();
     return seen;
   };
   const requireRoom = (free: number, bytes: number): void => {
@@ -58,14 +62,22 @@ export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
       const written = bytes * WRITTEN_TIMES;
       requireRoom(await freeNow(), written);
       unseen += written;
-      const end = (): void => {
+      onceHandled(response, () => {
         answered += written;
-      };
-      if (response.destroyed) end();
-      else response.once("close", end);
+      });
     });
     next();
   };
+}
+
+/** A client that goes away ends nothing that has begun: its request is over when it is answered, even if nobody gets that. */
+function onceHandled(response: Response, act: () => void): void {
+  const look = (): void => {
+    if (response.writableEnded || response.headersSent) act();
+    else setTimeout(look, FRESH_MS).unref();
+  };
+  if (response.destroyed) look();
+  else response.once("close", look);
 }
 
 /** For a body that is here: it counts until it is answered. @throws AppError SERVICE_UNAVAILABLE */
