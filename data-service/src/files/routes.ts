@@ -54,6 +54,7 @@ export function fileRoutes(deps: FileDeps): Router {
     .all(onlyMethods("GET", "HEAD"));
   const folder = router.route(`/${folders}/:id`);
   folder.delete(async (request, response) => {
+    await deps.requireSpace?.("deleting");
     const { isOn } = readCall(searchOf(request), [], ["recursive"]);
     const follows = isOn("recursive") ? insideFolders(deps) : undefined;
     const expected = expectedVersions(request.get("If-Match"));

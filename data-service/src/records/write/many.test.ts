@@ -4,8 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
+import { errorHandler, requestContext } from "@portico/shared/http-context";
+import { makeLogger } from "@portico/shared/logger";
+import express from "express";
+import supertest from "supertest";
 import { readConfig } from "../../config.js";
 import { type Deps, makeDeps } from "../../deps.js";
+import { fileRoutes } from "../../files/routes.js";
 import { LastingCaller } from "../../lasting-caller.js";
 import { openTestDatabase, type TestDatabase } from "../../mongo/database-fixture.js";
 import { prepareTables } from "../../prepare.js";
@@ -96,5 +101,16 @@ describe("on a disk that fills up", () => {
   it("counting what they would change needs no room", async () => {
     const counted = { matched: RECORDS, changed: 0 };
     expect([await change(true), await removeAll(true), asked]).toEqual([counted, counted, []]);
+  });
+
+  it("a folder stays with all that is in it, as it would be deleted by a route of its own", async () => {
+    const app = express().use(requestContext((path) => path));
+    const full = async (use?: SpaceUse): Promise<void> => {
+      asked.push(use);
+      throw unavailable("The disk is full.", 60);
+    };
+    app.use(fileRoutes({ ...deps.files, requireSpace: full }), errorHandler(makeLogger("test", "silent")));
+    await supertest(app).delete("/svc_folder/64b000000000000000000002?recursive=true").expect(503);
+    expect(asked).toEqual(["deleting"]);
   });
 });
