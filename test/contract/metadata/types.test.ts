@@ -1,6 +1,6 @@
 // GET /types.ts: the tables as TypeScript, for whoever asks; `npm run types` and the example that uses them.
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -270,6 +270,16 @@ describe("npm run types", () => {
   ])("says how it is called when it is called wrongly: %s", async (words, problem) => {
     const { code, errors } = await run([SCRIPT, ...words.split(" ")], { APP_URL: stack.appUrl });
     expect([code, errors]).toEqual([2, expect.stringContaining(`${problem}Use: npm run types -- `)]);
+  });
+
+  it("leaves to the file whom it may be read and written by, also beyond what new files are", async () => {
+    const file = join(folder, "tables.ts");
+    await writeFile(file, "before");
+    for (const mode of [0o600, 0o666]) {
+      await chmod(file, mode);
+      expect((await run([SCRIPT, "--url", stack.appUrl, file], {})).code).toBe(0);
+      expect((await stat(file)).mode & 0o777).toBe(mode);
+    }
   });
 
   it("leaves the file as it is where the disk is full, and no part of another beside it", async () => {
