@@ -71,6 +71,32 @@ function withoutCookie({ components, paths, ...spec }) {
   };
 }
 
+/**
+ * Swagger UI sends the parts of a form as they stand, with its examples, so that new content would empty the file's title too.
+ * @param {any} spec
+ */
+function withoutFacts({ paths, ...spec }) {
+  const form = "multipart/form-data";
+  const onlyRequired = (/** @type {any} */ { properties, ...schema }) => ({
+    ...schema,
+    properties: Object.fromEntries(
+      schema.required.map((/** @type {string} */ name) => [name, properties[name]]),
+    ),
+  });
+  const cut = (/** @type {any} */ operation) => {
+    const { requestBody } = operation;
+    const given = requestBody?.content[form];
+    if (given === undefined) return operation;
+    const content = { ...requestBody.content, [form]: { ...given, schema: onlyRequired(given.schema) } };
+    return { ...operation, requestBody: { ...requestBody, content } };
+  };
+  const items = Object.entries(paths).map(([path, item]) => [
+    path,
+    item.patch === undefined ? item : { ...item, patch: cut(item.patch) },
+  ]);
+  return { ...spec, paths: Object.fromEntries(items) };
+}
+
 /** The address of whoever the page is shown to: null while that is nobody, undefined for visitors. */
 let shown = null;
 let asked = 0;
@@ -97,7 +123,7 @@ async function show() {
   if (email !== shown) return;
   byId("problem").hidden = true;
   window.SwaggerUIBundle({
-    spec: { ...withoutDepth(withoutCookie(spec)), servers: [{ url: api }] },
+    spec: { ...withoutDepth(withoutFacts(withoutCookie(spec))), servers: [{ url: api }] },
     dom_id: "#docs",
     deepLinking: true,
     docExpansion: "none",

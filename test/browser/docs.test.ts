@@ -138,6 +138,32 @@ describe("the page of the API", () => {
     await context.close();
   });
 
+  test("replaces a file's content and leaves what is said of it, as the form stands", async () => {
+    const { context, page } = await visit();
+    await signIn(page);
+    const id = await page.evaluate<string>(`(async () => {
+      const body = new FormData();
+      body.append("title", "kept");
+      body.append("isPublic", "true");
+      body.append("file", new Blob(["a"]), "a.txt");
+      const answer = await (await fetch("/api/svc_file", { method: "POST", body })).json();
+      return answer.data[0].id;
+    })()`);
+    await page.click('.opblock-tag[data-tag="svc_file"]');
+    const change = page.locator("#operations-svc_file-update_svc_file");
+    await change.locator(".opblock-summary-control").click();
+    await change.locator("select.content-type").first().selectOption("multipart/form-data");
+    await change.locator('tr[data-param-name="id"] input').fill(id);
+    const file = { name: "b.txt", mimeType: "text/plain", buffer: Buffer.from("bb") };
+    await change.locator("input[type=file]").setInputFiles(file);
+    const stored = page.waitForResponse((answer) => answer.request().method() === "PATCH");
+    await change.locator("button.execute").click();
+    const { data, message } = await (await stored).json();
+    const wanted = { title: "kept", isPublic: true, filename: "b.txt" };
+    expect([message, data]).toEqual(["Success", [expect.objectContaining(wanted)]]);
+    await context.close();
+  });
+
   test("has no schemas that lead from one to the next: all of them would be followed when an operation is opened", async () => {
     const { context, page } = await visit(RECORDER);
     const schemas = await page.evaluate<Record<string, unknown>>("window.shown.components.schemas");
