@@ -1,4 +1,5 @@
 // The route table: from top to bottom, the life of a request.
+import { beside } from "@portico/shared/beside";
 import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import type { Logger } from "@portico/shared/logger";
@@ -9,7 +10,7 @@ import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { trustProxies } from "@portico/shared/trust-proxy";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
-import express, { type Express, type RequestHandler, Router } from "express";
+import express, { type Express, type Request, type RequestHandler, Router } from "express";
 import { type Config, pageOriginsOf } from "./config.js";
 import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
@@ -63,7 +64,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.use("/api", forPages, findSessionCookies());
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
-  app.use(knowingQueries(ownRoutes(appDeps)));
+  app.use(asQuery, ownRoutes(appDeps), asSent);
   app.use(proxyRoute(appDeps));
 
   app.use(...staticSite(config.staticDir));
@@ -104,20 +105,23 @@ const OWN = new Set(["login", "logout", "auth", "docs"]);
 /** No call below these takes parameters in its address; the other OAuth routes have some of their own. */
 const BARE = ["/api/login", "/api/logout", "/api/auth/providers", "/api/auth/:provider/link"];
 
-/**
- * A POST that stands for a QUERY is one for the gateway's own routes, which have none, and so refuse it as the data service's
- * do. It is passed on as it came.
- */
-function knowingQueries(own: RequestHandler): RequestHandler {
-  return (request, response, next) => {
-    if (!isQueryByPost(request)) return own(request, response, next);
+/** Requests that were sent as POST and stand for a QUERY. */
+const sentByPost = beside<Request, true>();
+
+/** A POST that stands for a QUERY is one for the gateway's own routes, which have none, and refuse it as the data service's do. */
+const asQuery: RequestHandler = (request, _response, next) => {
+  if (isQueryByPost(request)) {
+    sentByPost.set(request, true);
     request.method = "QUERY";
-    own(request, response, (reason) => {
-      request.method = "POST";
-      next(reason);
-    });
-  };
-}
+  }
+  next();
+};
+
+/** What they leave is passed on as it came. */
+const asSent: RequestHandler = (request, _response, next) => {
+  if (sentByPost.get(request) === true) request.method = "POST";
+  next();
+};
 
 /** The gateway's own routes; a call that is only passed on skips all of them at once. */
 function ownRoutes(deps: AppDeps): Router {
