@@ -16,6 +16,8 @@ const TWO = { email: "two@example.com", password: "the second one's password" };
 const SOON_MS = 1_000;
 /** And so long a request does not ask who it comes from. */
 const LONG_MS = 3_500;
+/** Longer than both, and no longer than leases are. */
+const LEASE_MS = 15_000;
 
 let stack: Stack;
 let admin: Api;
@@ -101,7 +103,7 @@ it("writes that wait for those of other root admins are refused to one who is no
   await make(admin, "svc_user", { ...TWO, isRootAdmin: true });
   const two = await signIn(`${stack.appUrl}/api`, TWO);
   const locks = db.collection<{ _id: string; holder: string; until: Date }>("_tree_lock");
-  await locks.insertOne({ _id: "root admins", holder: "others", until: new Date(Date.now() + 60_000) });
+  await locks.insertOne({ _id: "root admins", holder: "others", until: new Date(Date.now() + LEASE_MS) });
   const statuses = await waited(
     () => locks.deleteOne({ _id: "root admins" }),
     () => users().updateOne({ email: TWO.email }, { $set: { isRootAdmin: false } }),
