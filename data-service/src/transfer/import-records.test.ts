@@ -1,52 +1,28 @@
 // What may change while an import goes on: the room on the disk, and the role of its caller.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
-import { readConfig } from "../config.js";
-import { type Deps, makeDeps } from "../deps.js";
+import type { Deps } from "../deps.js";
+import { type Items, openItems, ROOT } from "../items-fixture.js";
 import { LastingCaller, LOOK_AT_CALLER_MS } from "../lasting-caller.js";
-import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rights } from "../permission/rights.js";
-import { prepareTables } from "../prepare.js";
-import type { Principal, SignedIn } from "../principal.js";
+import type { Principal } from "../principal.js";
 import { changeTable } from "../schema/change-table.js";
 import { createTable } from "../schema/create-table.js";
 import { type Imported, importRecords } from "./import-records.js";
 
-const ROOT: SignedIn = {
-  kind: "user",
-  userId: "64b000000000000000000001",
-  roleId: null,
-  isRootAdmin: true,
-  by: { kind: "session", id: "s", origin: null },
-};
 /** Records of a batch. */
 const BATCH = 500;
 
-let folder: string;
-let database: TestDatabase;
+let opened: Items;
 let deps: Deps;
 let asked: number;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "portico-import-"));
-  database = await openTestDatabase();
-  const url = String(process.env.MONGODB_URL);
-  const config = readConfig({ DATA_DIR: folder, MONGODB_URL: url, LOG_LEVEL: "silent" });
-  const address = { url, database: database.db.databaseName, close: async () => {} };
-  deps = await makeDeps(config, Promise.resolve(address));
-  await prepareTables(deps);
-  await createTable(deps.records, { name: "items", columns: [{ name: "name", type: "string" }] });
+  opened = await openItems();
+  deps = opened.deps;
 });
 
-afterAll(async () => {
-  await deps?.records.presence.stop(1_000);
-  await deps?.store.close();
-  await database?.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => opened?.close());
 
 beforeEach(() => {
   asked = 0;
@@ -78,7 +54,7 @@ describe("an import on a disk that fills up", () => {
       code: "SERVICE_UNAVAILABLE",
       details: { imported: BATCH, next: BATCH + 1, dryRun: false },
     });
-    expect([asked, await database.db.collection("items").countDocuments()]).toEqual([2, BATCH]);
+    expect([asked, await opened.db.collection("items").countDocuments()]).toEqual([2, BATCH]);
   });
 
   it("needs no room for a dry run, which writes nothing", async () => {
@@ -102,11 +78,11 @@ describe("an import whose caller gets another role", () => {
     };
     const rights = Object.assign(judging, { ofRole: deps.records.rights.ofRole });
     const caller = new LastingCaller(ROOT, async () => ({ ...ROOT, roleId: "64b000000000000000000002" }));
-    const before = await database.db.collection("items").countDocuments();
+    const before = await opened.db.collection("items").countDocuments();
     const request = { ...twoBatchesAndOne, source: lines(), caller, dryRun: false };
     const imported = 2 * BATCH + 1;
     expect(await importRecords({ ...deps.records, rights }, request)).toMatchObject({ imported });
-    expect(await database.db.collection("items").countDocuments()).toBe(before + imported);
+    expect(await opened.db.collection("items").countDocuments()).toBe(before + imported);
     expect(caller.principal).toMatchObject({ roleId: "64b000000000000000000002" });
   });
 });
@@ -140,7 +116,7 @@ describe("an import amid whose batches a name passes to another column", () => {
       code: "CONFLICT",
       details: { imported: BATCH, next: heads + BATCH + 1 },
     });
-    const rows = await database.db.collection(table).find().toArray();
+    const rows = await opened.db.collection(table).find().toArray();
     expect(new Set(rows.map((row) => `${row.left} ${row.right}`))).toEqual(new Set(["l r"]));
     expect(rows).toHaveLength(BATCH);
   });

@@ -1,60 +1,34 @@
 // Changes and deletes of many on a disk that fills up meanwhile.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import supertest from "supertest";
-import { readConfig } from "../../config.js";
-import { type Deps, makeDeps } from "../../deps.js";
+import type { Deps } from "../../deps.js";
 import { fileRoutes } from "../../files/routes.js";
+import { type Items, openItems, ROOT } from "../../items-fixture.js";
 import { LastingCaller } from "../../lasting-caller.js";
-import { openTestDatabase, type TestDatabase } from "../../mongo/database-fixture.js";
-import { prepareTables } from "../../prepare.js";
-import type { SignedIn } from "../../principal.js";
-import { createTable } from "../../schema/create-table.js";
 import type { SpaceUse } from "../../space-check.js";
 import { remove } from "../delete/remove.js";
 import { removeMany, updateMany } from "./many.js";
 
-const ROOT: SignedIn = {
-  kind: "user",
-  userId: "64b000000000000000000001",
-  roleId: null,
-  isRootAdmin: true,
-  by: { kind: "session", id: "s", origin: null },
-};
 /** Records that are changed at a time. */
 const BATCH = 8;
 const RECORDS = 3 * BATCH;
 
-let folder: string;
-let database: TestDatabase;
+let opened: Items;
 let deps: Deps;
 let asked: (SpaceUse | undefined)[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "portico-many-"));
-  database = await openTestDatabase();
-  const url = String(process.env.MONGODB_URL);
-  const config = readConfig({ DATA_DIR: folder, MONGODB_URL: url, LOG_LEVEL: "silent" });
-  const address = { url, database: database.db.databaseName, close: async () => {} };
-  deps = await makeDeps(config, Promise.resolve(address));
-  await prepareTables(deps);
-  await createTable(deps.records, { name: "items", columns: [{ name: "name", type: "string" }] });
+  opened = await openItems();
+  deps = opened.deps;
 });
 
-afterAll(async () => {
-  await deps?.records.presence.stop(1_000);
-  await deps?.store.close();
-  await database?.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => opened?.close());
 
-const items = () => database.db.collection("items");
+const items = () => opened.db.collection("items");
 
 beforeEach(async () => {
   asked = [];
