@@ -74,8 +74,11 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
   app.use(refuseIdleKey);
-  if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const names = systemTableNames(prefix);
+  // Explaining writes nothing.
+  const explaining = permissionRoutes(deps.permissions, config.bodyMaxBytes, names.permissions);
+  app.use(unlessUsersTable(prefix, [explaining]));
+  if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const present = (request: Request) => currentPrincipal(auth, request);
   const imports = importRoutes(records, config);
   app.use(
@@ -85,7 +88,6 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
       metadataRoutes(records, config.appUrl),
       ...[schemaRoutes(records, config.bodyMaxBytes), adviceRoute(records, names.tables)],
       oauthAccountRoutes(deps.identity),
-      permissionRoutes(deps.permissions, config.bodyMaxBytes, names.permissions),
       ...[imports, fileRoutes(deps.files)],
     ]),
   );

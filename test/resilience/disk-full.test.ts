@@ -49,6 +49,26 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     }
   });
 
+  it("still answers dry runs and explanations, which write nothing", async () => {
+    const filter = { text: "written in time" };
+    const csv = { body: "text\ntoo late\n", headers: { "Content-Type": "text/csv" } };
+    const answers = [
+      await admin.patch("/notes", { text: "too late" }, { filter, dryRun: true }),
+      await admin.send("POST", "/notes/import?dryRun=true", csv),
+      await admin.post("/svc_permission/explain", { role: null, table: "notes", action: "read" }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const asIfTried = [
+      await admin.post("/notes", { text: "too late" }, { dryRun: true }),
+      await admin.post("/svc_permission", { table: "notes", action: "read" }, { dryRun: true }),
+    ];
+    expect(asIfTried.map(({ status, body }) => [status, body.message])).toEqual(
+      Array(2).fill([400, "dryRun: does not apply to this call"]),
+    );
+    const { body } = await admin.get("/notes", { meta: "totalCount" });
+    expect([body.data[0].text, body.meta.totalCount]).toEqual(["written in time", 1]);
+  });
+
   it("makes no further picture of a file, and sends the file", async () => {
     const small = await admin.get(`/assets/${fileId}`, { width: "4" });
     expect([small.status, small.body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);

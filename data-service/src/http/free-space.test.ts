@@ -201,4 +201,14 @@ describe("the look at the disk", () => {
     await client.delete("/").expect(503);
     await client.get("/").expect(200);
   });
+
+  it("lets dry runs through, which write nothing", async () => {
+    const requireSpace = spaceCheck({ free: async () => 0, reserveBytes: 900 });
+    const deleting = clientBehind(requireSpaceToDelete(requireSpace));
+    await deleting.delete("/?filter=%7B%7D&dryRun=true").expect(200);
+    await deleting.delete("/?dryRun=false").expect(503);
+    const writing = clientOf({ free: 0 }, false, [...jsonBody(500), answer]);
+    await writing.patch("/?dryRun=true").send({ a: 1 }).expect(200);
+    await writing.patch("/?dryRun=false").send({ a: 1 }).expect(503);
+  });
 });

@@ -2,7 +2,7 @@
 import { beside } from "@portico/shared/beside";
 import type { Request, RequestHandler, Response } from "express";
 import { type Disk, nearlyFull, type RequireSpace } from "../space-check.js";
-import { isMultipart } from "./request-parts.js";
+import { isMultipart, searchOf } from "./request-parts.js";
 
 export interface FreeSpaceDeps extends Disk {
   /** Larger bodies are refused by their routes as soon as they are announced, so they need no space. */
@@ -55,7 +55,7 @@ export function requireFreeSpace(deps: FreeSpaceDeps): RequestHandler {
     if (free - unseen - bytes < deps.reserveBytes) throw nearlyFull();
   };
   return async (request, response, next) => {
-    if (!REFUSED.includes(request.method)) return next();
+    if (!REFUSED.includes(request.method) || isDryRun(request)) return next();
     requireRoom(await freeNow(), neededFor(request, deps));
     // Only then: who sends slowly must not keep others from writing.
     arriving.set(request, async (bytes) => {
@@ -94,8 +94,13 @@ function neededFor(request: Request, { largestBodyBytes, keepsNoFiles }: FreeSpa
 
 /** Deletes need less room, and not what ends sessions and tokens: mount it behind those. @throws AppError SERVICE_UNAVAILABLE */
 export function requireSpaceToDelete(requireSpace: RequireSpace): RequestHandler {
-  return async ({ method }, _response, next) => {
-    if (method === "DELETE") await requireSpace("deleting");
+  return async (request, _response, next) => {
+    if (request.method === "DELETE" && !isDryRun(request)) await requireSpace("deleting");
     next();
   };
+}
+
+/** It writes nothing: a call that knows no dry run refuses the parameter, before anything else. */
+function isDryRun(request: Request): boolean {
+  return new URLSearchParams(searchOf(request)).get("dryRun") === "true";
 }
