@@ -21,7 +21,7 @@ import { describeStore, parseStoreAddress } from "./mongo/store-address.js";
 import { measurePool, traceCommands } from "./mongo/watch-client.js";
 import type { ExplainPermissionDeps } from "./records/explain-permission.js";
 import type { RecordDeps } from "./records/record-deps.js";
-import { spaceCheck } from "./space-check.js";
+import { AnnouncedSpace, type Disk, spaceCheck } from "./space-check.js";
 import { type AuthDeps, type AuthParts, type IdentityDeps, makeAuth, makeIdentity } from "./wiring/auth.js";
 import { makeFileParts } from "./wiring/files.js";
 import { makeRecords, type RecordParts } from "./wiring/records.js";
@@ -122,10 +122,21 @@ interface Opened extends Pick<Deps, "config" | "logger" | "metrics" | "store"> {
 async function wire({ config, logger, secrets, metrics, store }: Opened): Promise<Deps> {
   metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
   const auth = await makeAuth(config, secrets, store, metrics, logger);
-  const freeSpace = freeSpaceOf(config);
-  const requireSpace = freeSpace && spaceCheck(freeSpace);
+  const disk = watchedDisk(config);
+  const announced = disk && new AnnouncedSpace(disk);
+  const requireSpace = disk && spaceCheck(disk, announced);
   const files = makeFileParts(config, store, logger, requireSpace);
-  const records = makeRecords({ config, secrets, store, auth, files, metrics, logger, requireSpace });
+  const records = makeRecords({
+    config,
+    secrets,
+    store,
+    auth,
+    files,
+    metrics,
+    logger,
+    requireSpace,
+    announced,
+  });
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -147,15 +158,19 @@ async function wire({ config, logger, secrets, metrics, store }: Opened): Promis
       },
     },
     metrics,
-    freeSpace,
+    freeSpace: announced && { announced, ...bodiesOf(config) },
   };
 }
 
-function freeSpaceOf({ mongodbUrl, diskReserveBytes, s3, ...sizes }: Config): FreeSpaceDeps | undefined {
+/** The disk that nobody else looks after. */
+function watchedDisk({ mongodbUrl, diskReserveBytes }: Config): Disk | undefined {
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
   const { directory } = address;
+  return { free: () => freeBytes(directory), reserveBytes: diskReserveBytes };
+}
+
+function bodiesOf({ s3, ...sizes }: Config): Omit<FreeSpaceDeps, "announced"> {
   const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
-  const free = () => freeBytes(directory);
-  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, keepsNoFiles: s3 !== undefined };
+  return { largestBodyBytes, keepsNoFiles: s3 !== undefined };
 }

@@ -5,7 +5,7 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import supertest from "supertest";
-import { spaceCheck } from "../space-check.js";
+import { AnnouncedSpace, spaceCheck } from "../space-check.js";
 import { requireFreeSpace, requireSpaceToDelete } from "./free-space.js";
 import { jsonBody } from "./json-body.js";
 
@@ -13,8 +13,12 @@ afterEach(() => void jest.restoreAllMocks());
 
 /** An app behind the look at a disk with so many free bytes. */
 function clientOf(disk: { readonly free: number }, keepsNoFiles = false, route = [answer]) {
-  const deps = { free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles };
-  return clientBehind(requireFreeSpace(deps), route);
+  return clientBehind(requireFreeSpace({ ...onDisk(async () => disk.free), keepsNoFiles }), route);
+}
+
+function onDisk(free: () => Promise<number>) {
+  const announced = new AnnouncedSpace({ free, reserveBytes: 900 });
+  return { announced, largestBodyBytes: 500, keepsNoFiles: false };
 }
 
 const answer: RequestHandler = (_request, response) => void response.status(200).end();
@@ -99,8 +103,7 @@ describe("the look at the disk", () => {
       jest.spyOn(performance, "now").mockImplementation(() => disk.now);
       const looks: ((free: number) => void)[] = [];
       const free = () => new Promise<number>((resolve) => void looks.push(resolve));
-      const sizes = { reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles: false };
-      const client = clientBehind(requireFreeSpace({ free, ...sizes }), [...jsonBody(500), answer]);
+      const client = clientBehind(requireFreeSpace(onDisk(free)), [...jsonBody(500), answer]);
       const create = () =>
         json(client)
           .send('{"a":1}')
@@ -128,8 +131,7 @@ describe("the look at the disk", () => {
     it("looks again at once where a look has failed", async () => {
       const looks = [Promise.reject(new Error("EIO")), Promise.resolve(1_000)];
       const free = () => looks.shift() ?? Promise.resolve(0);
-      const sizes = { reserveBytes: 900, largestBodyBytes: 500, keepsNoFiles: false };
-      const client = clientBehind(requireFreeSpace({ free, ...sizes }));
+      const client = clientBehind(requireFreeSpace(onDisk(free)));
       await client.post("/").expect(500);
       await client.post("/").expect(200);
     });
@@ -190,6 +192,23 @@ describe("the look at the disk", () => {
     await expect(requireSpace("deleting")).resolves.toBeUndefined();
     disk.free = least - 1;
     await expect(requireSpace("deleting")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+
+  it("gives the same space to one of those that announce their work at once", async () => {
+    const announced = new AnnouncedSpace({ free: async () => 1_000, reserveBytes: 900 });
+    const ended = await Promise.allSettled([announced.announce(60), announced.announce(60)]);
+    expect(ended.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("leaves to work that goes on without a request what others have not announced", async () => {
+    const disk = { free: async () => 1_000, reserveBytes: 900 };
+    const announced = new AnnouncedSpace(disk);
+    const requireSpace = spaceCheck(disk, announced);
+    const written = await announced.announce(400, "deleting");
+    await expect(requireSpace()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    await expect(requireSpace("deleting")).resolves.toBeUndefined();
+    written();
+    await expect(requireSpace()).resolves.toBeUndefined();
   });
 
   it("refuses single deletes, too, before the disk is full, and nothing else with them", async () => {

@@ -1,6 +1,7 @@
 // Checks for free disk space under an embedded database while much is written: by a change of a table, by filling the index of
-// a searchable column, by uploads.
+// a searchable column, by uploads, by deletes that take along others.
 import type { Db } from "mongodb";
+import type { AnnouncedSpace, BulkSpace } from "../space-check.js";
 
 /**
  * The engine keeps changed pages in its cache until a checkpoint. Only a checkpoint after this much tells how much space is
@@ -25,6 +26,27 @@ export function makeDiskSpace(db: Db, require: () => Promise<void>): DiskSpace {
       if (unflushed < FLUSH_BYTES) return;
       unflushed = 0;
       await db.admin().command({ fsync: 1 });
+    },
+  };
+}
+
+/** Large work ends with a checkpoint: before that, the disk would seem to have more space than it leaves. */
+export function makeBulkSpace(db: Db, announced: Pick<AnnouncedSpace, "announce" | "isTight">): BulkSpace {
+  return {
+    isTight: () => announced.isTight(),
+    async during(bytes, use, work) {
+      const written = await announced.announce(bytes, use);
+      try {
+        return await work();
+      } finally {
+        // What was done stays done, whatever becomes of this.
+        if (bytes >= FLUSH_BYTES)
+          await db
+            .admin()
+            .command({ fsync: 1 })
+            .catch(() => undefined);
+        written();
+      }
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Thresholds } from "../query/plan/thresholds.js";
 import type { QueryLimits } from "../query/scope.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
-import type { RequireSpace } from "../space-check.js";
+import type { BulkSpace, RequireSpace } from "../space-check.js";
 import type { UnderWay } from "../under-way.js";
 import type { Acting, WritesOf } from "./acting-for.js";
 import type { PlanKind } from "./read/plan-kind.js";
@@ -42,6 +42,8 @@ export interface RecordDeps {
   readonly rights: LoadRights;
   /** For writes that nobody has announced; undefined where the database looks after its disk itself. */
   readonly requireSpace: RequireSpace | undefined;
+  /** For single requests that write many records; undefined as well. */
+  readonly bulkSpace: BulkSpace | undefined;
 }
 
 /** What the use cases may touch that write. */

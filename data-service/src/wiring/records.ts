@@ -26,7 +26,7 @@ import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import { CountStore } from "../mongo/count-store.js";
-import { makeDiskSpace } from "../mongo/disk-space.js";
+import { makeBulkSpace, makeDiskSpace } from "../mongo/disk-space.js";
 import { makeGoingRules } from "../mongo/going-rules.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
@@ -62,7 +62,7 @@ import { CurrentCatalog } from "../schema/current-catalog.js";
 import { Presence } from "../schema/presence.js";
 import { ruleChangeOf } from "../schema/rule-change.js";
 import { WriteGate } from "../schema/write-gate.js";
-import type { RequireSpace } from "../space-check.js";
+import type { AnnouncedSpace, RequireSpace } from "../space-check.js";
 import { UnderWay } from "../under-way.js";
 import { type AuthParts, noted, rootOriginOf } from "./auth.js";
 import type { FileParts } from "./files.js";
@@ -92,6 +92,7 @@ export interface RecordSources {
   readonly logger: Logger;
   /** Undefined where the database watches its disk itself. */
   readonly requireSpace: RequireSpace | undefined;
+  readonly announced: AnnouncedSpace | undefined;
 }
 
 const clock = systemClock;
@@ -137,6 +138,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     goingRules: makeGoingRules(db),
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     requireSpace: from.requireSpace,
+    bulkSpace: from.announced && makeBulkSpace(db, from.announced),
     diskSpace: from.requireSpace && makeDiskSpace(db, from.requireSpace),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts }),
     positions: makePositions(secrets.encryptionKey),

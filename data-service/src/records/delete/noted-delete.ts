@@ -19,6 +19,7 @@ import {
   type Reach,
 } from "./delete-effects.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
+import { spaceForGoing } from "./space-for-going.js";
 
 /** What goes, and what it must satisfy until it does: that it still bears the mark of this delete, if it was given one. */
 export interface HeldStep extends DeleteStep {
@@ -38,6 +39,8 @@ export interface WantedDelete {
   /** The record that it begins with names it before anything goes (see beginAct). */
   readonly isNamed: boolean;
   readonly reach: Reach;
+  /** It is not done at any cost: where the disk has no space for all that it writes, it is refused before. */
+  readonly needsSpace: boolean;
 }
 
 /** Deletes records under a note. @returns what `act` says; false as well when the condition does not hold */
@@ -50,7 +53,7 @@ export async function deleteNoted(
   const found = await wanted.collect();
   const group = new ObjectId();
   const note = new DeleteNote(deps, catalog, wanted, { group, since });
-  return deps.deletes.underWay.while(group, async () => {
+  const take = async (): Promise<boolean> => {
     const steps = await note.hold(found);
     if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnended))) {
       await note.withdraw();
@@ -58,7 +61,10 @@ export async function deleteNoted(
     }
     await note.end();
     return true;
-  });
+  };
+  const takeNoted = () => deps.deletes.underWay.while(group, take);
+  if (!wanted.needsSpace) return takeNoted();
+  return spaceForGoing(deps, { catalog, reach: wanted.reach, steps: found }, takeNoted);
 }
 
 /** While the note says that it is to be done, another process may complete what has failed here. @throws AppError */

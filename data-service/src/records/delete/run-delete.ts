@@ -31,6 +31,13 @@ const LATE_PATIENCE_MS = 2_000;
 const LATE_LOOK_MS = 10;
 const LATE_LOOK_AT_MOST_MS = 100;
 
+/** How records are taken away. */
+interface Taking {
+  readonly act?: DeletionAct;
+  readonly condition?: Document;
+  readonly needsSpace?: boolean;
+}
+
 /** Deletes with one reach, among the tables of one catalog. */
 export class Deleter {
   readonly #deps: ActingDeps;
@@ -64,7 +71,8 @@ export class Deleter {
       await this.#deps.requireCaller();
       const first = { table, ids: [id] };
       const both = allOf([condition, also]);
-      if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { condition: both });
+      if (incomingLinks(this.#catalog, table).length > 0)
+        return this.takeAway(first, { condition: both, needsSpace: true });
       return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
     if (done) await hooks.afterWrite([id]);
@@ -73,13 +81,14 @@ export class Deleter {
 
   /**
    * Deletes records with all that `onDelete` asks for, whoever wants it.
-   * @param how the act that they go in, if it has begun already; the condition that a single record must satisfy
+   * @param how the act that they go in, if it has begun already; the condition that a single record must satisfy; whether it
+   * is refused where the disk has no space for it
    * @returns false when the record does not satisfy the condition, or is deleted already
-   * @throws AppError 409 when something blocks it
+   * @throws AppError 409 when something blocks it, 503 when there is no space for it
    */
   async takeAway(
     first: DeleteStep,
-    { act, condition = {} }: { readonly act?: DeletionAct; readonly condition?: Document } = {},
+    { act, condition = {}, needsSpace = false }: Taking = {},
   ): Promise<boolean> {
     const go = async (steps: readonly HeldStep[], group: ObjectId): Promise<boolean> => {
       const begun = act ?? (await this.#begin(first, allOf([condition, steps[0]?.marked ?? {}]), group));
@@ -87,7 +96,8 @@ export class Deleter {
     };
     const collect = () => this.#going.find(first);
     const [reach, isNamed] = [this.#reach, act === undefined && isKept(first.table, this.#reach)];
-    return deleteNoted(this.#deps, this.#catalog, { first, condition, collect, act: go, isNamed, reach });
+    const wanted = { first, condition, collect, act: go, isNamed, reach, needsSpace };
+    return deleteNoted(this.#deps, this.#catalog, wanted);
   }
 
   /** Ends links that were made to records while these went. Links to records that are kept may stay: they lead nowhere. */
@@ -222,7 +232,7 @@ export class Deleter {
     // Where each needs a permission, one that may not go must not keep the others.
     const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
     const linked = linksTo(effect.relation.link, step.ids);
-    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
+    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, { linked }))) {
       try {
         await deleter.takeAway(going, { act });
       } catch (error) {

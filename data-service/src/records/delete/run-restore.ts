@@ -24,12 +24,13 @@ import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
 import { deletedAgain, linkedBy, type Restorer, requireNeeded } from "./needed-records.js";
 import { Deleter } from "./run-delete.js";
+import { SIZED, sizeOf, spaceForComing } from "./space-for-going.js";
 
 /**
  * @param condition only while the record satisfies it; `{}` = always
  * @param caller who restores it
  * @returns false when the record is there and does not satisfy the condition, or a delete was about to take it
- * @throws AppError 404, 409, 503
+ * @throws AppError 404, 409, 503 (also where the disk has no space for what comes back with it)
  */
 export async function runRestore(
   deps: ActingDeps,
@@ -58,7 +59,7 @@ export async function runRestore(
   // The record itself is the first to come back, so that it is refused before anything is written.
   for (const { table: of, ids } of others) await requireUntaken(deps, of, ids);
   await deps.requireCaller();
-  return deps.unfinished.orTakeBack(async (log) => {
+  const bring = async (log: StepLog): Promise<boolean> => {
     // Before anything is back: a delete that begins after that has a claim to all of it.
     await unclaim(deps, own, isDeleted ? "deleted" : "living");
     for (const step of others) await unclaim(deps, step, "deleted");
@@ -80,7 +81,8 @@ export async function runRestore(
     const hasGone = () => hasGoneSince(deps, catalog, { table, id, record }, [own, ...others]);
     await unlessTakenAlong(deps, own, [], settle, hasGone);
     return true;
-  });
+  };
+  return spaceForComing(deps, others, () => deps.unfinished.orTakeBack(bring));
 }
 
 /**
@@ -200,13 +202,14 @@ async function wentWith(
       const which = { ...linksTo(relation.link, ids), [DELETION_FIELD]: act };
       const found = await deps.store.read(owner, [
         { $match: which },
-        { $project: { _id: 1, [LEAVING_FIELD]: 1 } },
+        { $project: { ...SIZED, [LEAVING_FIELD]: 1 } },
       ]);
       const isMarked = found.some((each) => each[LEAVING_FIELD] !== undefined);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
       step.leadsOn ||= unseen.length > 0;
-      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false, isMarked })));
+      const bytes = (sizeOf(found) * unseen.length) / found.length;
+      steps.push(...stepsOf(owner, unseen, { bytes }).map((each) => ({ ...each, leadsOn: false, isMarked })));
     }
   }
   return steps.slice(1);
