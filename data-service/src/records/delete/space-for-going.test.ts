@@ -1,4 +1,4 @@
-// Deletes and restorations of trees on a disk that has no space for all that they write.
+// Deletes, restorations and moved links of many records, on a disk that has no space for all that they write.
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
 import { type Items, openItems, ROOT } from "../../items-fixture.js";
 import { LastingCaller } from "../../lasting-caller.js";
@@ -6,6 +6,7 @@ import { makeBulkSpace } from "../../mongo/disk-space.js";
 import { createTable } from "../../schema/create-table.js";
 import { AnnouncedSpace } from "../../space-check.js";
 import { create } from "../write/create.js";
+import { update } from "../write/update.js";
 import { remove } from "./remove.js";
 import { restore } from "./restore.js";
 
@@ -114,4 +115,20 @@ it("links that end with a record count as well", async () => {
   disk.free *= 2;
   await remove(onDisk(), wanted);
   expect(await opened.db.collection("boxes").countDocuments({ text: /^x/ })).toBe(THINGS);
+});
+
+it("links that a change sets in other records count as well", async () => {
+  const { ids } = await create(onDisk(), { ...asked, table: "shelves", parameters, body: {} });
+  const boxes = Array.from({ length: THINGS }, () => ({ text: "x".repeat(BYTES) }));
+  const { ids: theirs } = await create(onDisk(), { ...asked, parameters, body: boxes });
+  const before = await everything();
+  disk.free = RESERVE + 3 * THINGS * BYTES;
+  const body = { boxes: theirs.map(String) };
+  const wanted = { ...asked, table: "shelves", id: String(ids[0]), parameters, body };
+  await expect(update(onDisk(), wanted)).rejects.toMatchObject(tooFull);
+  expect(await everything()).toEqual(before);
+  disk.free *= 2;
+  await update(onDisk(), wanted);
+  disk.free /= 2;
+  await expect(update(onDisk(), { ...wanted, body: { boxes: [] } })).rejects.toMatchObject(tooFull);
 });

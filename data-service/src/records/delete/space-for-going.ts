@@ -1,4 +1,5 @@
-// How much of the disk it takes to delete records, or to bring them back: known, and kept free, before the first is written.
+// How much of the disk it takes to delete records, to bring them back, or to move their links: known, and kept free, before the
+// first is written.
 import { type Catalog, incomingLinks, isJournaled, type Table } from "../../catalog/catalog.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
@@ -83,6 +84,24 @@ export async function spaceForComing<Result>(
   return bulkSpace.during(bytesWritten(coming), "writing", work);
 }
 
+/** Records of a table, some of them. */
+interface Chosen {
+  readonly table: Table;
+  readonly which: Document;
+}
+
+/** Changes their links, in the same way. @param chosen tells those that are changed */
+export async function spaceForMoving<Result>(
+  { store, bulkSpace }: Deps,
+  chosen: () => Promise<readonly Chosen[]>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (bulkSpace === undefined || !(await bulkSpace.isTight())) return work();
+  const moving: Writing[] = [];
+  for (const { table, which } of await chosen()) moving.push(await measured(store, table, which));
+  return bulkSpace.during(bytesWritten(moving), "writing", work);
+}
+
 function writingOf({ table, ids, bytes = 0 }: DeleteStep, fate: Fate): Writing {
   return { table, records: ids.length, bytes, fate };
 }
@@ -96,12 +115,21 @@ async function unlinked(
   for (const { table, ids } of steps.filter((step) => !isKept(step.table, reach))) {
     for (const { owner, relation } of incomingLinks(catalog, table)) {
       if (!relation.link.list && relation.onDelete !== "SET NULL") continue;
-      const [found] = await store.read(owner, [{ $match: linksTo(relation.link, ids) }, { $group: SUMMED }]);
-      const [records, bytes] = [Number(found?.records ?? 0), Number(found?.bytes ?? 0)];
-      if (records > 0) all.push({ table: owner, records, bytes, fate: "changed" });
+      const written = await measured(store, owner, linksTo(relation.link, ids));
+      if (written.records > 0) all.push(written);
     }
   }
   return all;
+}
+
+/** Records that are changed. */
+async function measured(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  which: Document,
+): Promise<Writing> {
+  const [found] = await store.read(table, [{ $match: which }, { $group: SUMMED }]);
+  return { table, records: Number(found?.records ?? 0), bytes: Number(found?.bytes ?? 0), fate: "changed" };
 }
 
 const SUMMED: Document = { _id: null, records: { $sum: 1 }, bytes: { $sum: { $bsonSize: "$$ROOT" } } };

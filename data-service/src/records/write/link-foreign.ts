@@ -7,7 +7,7 @@ import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored, valueIn } from "../../query/as-read.js";
-import { allOf, type Document } from "../../query/lower/document.js";
+import { allOf, anyOf, type Document } from "../../query/lower/document.js";
 import { linksElsewhere, linksTo, stillLinks } from "../../query/lower/links.js";
 import { Taken } from "../../store-refusals.js";
 import { Overtaken } from "../../until-still.js";
@@ -17,13 +17,14 @@ import { linkable, stillLeaving } from "../delete/await-leaving.js";
 import { isHolding, isWaiting, takesAlong } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
 import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
+import { spaceForMoving } from "../delete/space-for-going.js";
 import { movedField } from "../derived/counted-writes.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { changesOf, formerProjection } from "../whole/former-fields.js";
 import { groupedByBefore } from "../whole/moved.js";
 import type { LinkedStep, Moved, StepLog } from "../whole/steps.js";
 
-type Deps = Pick<ActingDeps, "store" | "writes">;
+type Deps = Pick<ActingDeps, "store" | "writes" | "bulkSpace">;
 
 /** Links of one set, to one record. */
 interface Linking {
@@ -37,6 +38,7 @@ interface Linking {
  * in between, so they are set once more: two at once may leave both sets, never neither. Required links are never let go:
  * a record that has come to link here since that was checked stays.
  * @returns the records that go along with this one from now on, or block its delete
+ * @throws AppError 503 also where the disk has no space for all that it writes
  */
 export async function linkForeign(
   deps: Deps,
@@ -45,13 +47,22 @@ export async function linkForeign(
   sets: readonly JudgedLinks[],
   log: StepLog,
 ): Promise<readonly MovedRecords[]> {
-  if (id === undefined) return [];
+  if (id === undefined || sets.length === 0) return [];
+  const linkings = sets.map((set) => ({ to: { table: table.id, id }, set, log }));
+  const chosenIn = async (linking: Linking) => {
+    const which = anyOf([gainingIn(linking), await formerIn(deps, linking)]);
+    return { table: linking.set.target, which };
+  };
+  const chosen = () => Promise.all(linkings.map(chosenIn));
+  return spaceForMoving(deps, chosen, () => linkAll(deps, linkings));
+}
+
+async function linkAll(deps: Deps, linkings: readonly Linking[]): Promise<readonly MovedRecords[]> {
   const moved: MovedRecords[] = [];
-  for (const set of sets) {
-    const linking = { to: { table: table.id, id }, set, log };
+  for (const linking of linkings) {
+    const { set } = linking;
     const owning = owningRelation(set);
-    const leaving = owning?.required === true ? NOBODY : await leavingLinks(deps, id, set);
-    const former = allOf([leaving, livingIn(set)]);
+    const former = await formerIn(deps, linking);
     if (set.relation.link.list) await linkInLists(deps, linking, former);
     else {
       const ids = await linkSingly(deps, linking, former);
@@ -65,6 +76,12 @@ export async function linkForeign(
 export interface MovedRecords {
   readonly table: Table;
   readonly ids: readonly Stored[];
+}
+
+/** The condition for those that link here and no longer are to. */
+async function formerIn(deps: Deps, { to, set }: Linking): Promise<Document> {
+  const leaving = owningRelation(set)?.required === true ? NOBODY : await leavingLinks(deps, to.id, set);
+  return allOf([leaving, livingIn(set)]);
 }
 
 /** The condition for those of the chosen records that don't link here yet. */
