@@ -39,18 +39,12 @@ function isOrder(value: Value | undefined): value is Record<string, 1 | -1> {
   return isDocument(value) && Object.values(value).every((direction) => direction === 1 || direction === -1);
 }
 
-/** Fields that are kept as they are, with or without the id, and the size of the whole; other expressions are left to pipelines. */
+/** Fields that are kept as they are, with or without the id; expressions are left to pipelines. */
 function isSelection(value: Value | undefined): value is Document {
   return (
     isDocument(value) &&
-    Object.entries(value).every(
-      ([field, kept]) => kept === 1 || (field === "_id" && kept === 0) || isSize(kept),
-    )
+    Object.entries(value).every(([field, kept]) => kept === 1 || (field === "_id" && kept === 0))
   );
-}
-
-function isSize(value: Value | undefined): boolean {
-  return isDocument(value) && value.$bsonSize === "$$ROOT" && Object.keys(value).length === 1;
 }
 
 function isDocument(value: Value | undefined): value is Document {

@@ -14,25 +14,14 @@ export interface DeleteStep {
   readonly ids: readonly Stored[];
   /** Where others take them along: they go as long as they link to those. */
   readonly linked?: Document;
-  /** Of these, what they had in all when they were found. */
-  readonly bytes?: number;
 }
 
 /** So many ids of 1,500 bytes fit four times into a command of 16 MB, as in the one that takes them out of lists. */
 const MOST_IDS = 2_000;
 
-/** @param bytes what they have in all @returns no step for no records */
-export function stepsOf(
-  table: Table,
-  ids: readonly Stored[],
-  { linked, bytes = 0 }: Pick<DeleteStep, "linked" | "bytes"> = {},
-): DeleteStep[] {
-  return piecesOf(ids, MOST_IDS).map((some) => ({
-    table,
-    ids: some,
-    bytes: (bytes * some.length) / ids.length,
-    ...(linked && { linked }),
-  }));
+/** @returns no step for no records */
+export function stepsOf(table: Table, ids: readonly Stored[], linked?: Document): DeleteStep[] {
+  return piecesOf(ids, MOST_IDS).map((some) => ({ table, ids: some, ...(linked && { linked }) }));
 }
 
 /** Tells whether the caller may hear of a relation. */

@@ -17,7 +17,6 @@ import {
   stepsOf,
 } from "./delete-effects.js";
 import { stateCondition } from "./kept.js";
-import { SIZED, sizeOf } from "./space-for-going.js";
 
 /** Looks with one reach, among the tables of one catalog. */
 export class FindGoing {
@@ -53,11 +52,10 @@ export class FindGoing {
     const steps: DeleteStep[] = [];
     // The list grows while it is walked: every step adds the records that link to its own.
     const wanted = [await this.#stillLinked(first)];
-    for (const { table, ids, linked, bytes = 0 } of wanted) {
+    for (const { table, ids, linked } of wanted) {
       const unseen = ids.filter((id) => !seenOf(table).has(idText(table, id)));
       for (const id of unseen) seenOf(table).add(idText(table, id));
-      const theirs = (bytes * unseen.length) / ids.length;
-      for (const step of stepsOf(table, unseen, { ...(linked && { linked }), bytes: theirs })) {
+      for (const step of stepsOf(table, unseen, linked)) {
         await this.#requireFree(step, (owner) => !mayGo.has(owner), seenOf);
         steps.push(step);
         wanted.push(...(await this.#takenAlong(step)));
@@ -90,9 +88,8 @@ export class FindGoing {
     const along: DeleteStep[] = [];
     for (const each of this.effectsOn(step.table)) {
       if (each.effect !== "cascade") continue;
-      const found = await this.#linked(each, step.ids, this.#named(each), undefined, SIZED);
-      const linked = linksTo(each.relation.link, step.ids);
-      along.push({ table: each.owner, ids: idsOf(each.owner, found), linked, bytes: sizeOf(found) });
+      const ids = await this.linkedIds(each, step.ids);
+      along.push({ table: each.owner, ids, linked: linksTo(each.relation.link, step.ids) });
     }
     return along;
   }
@@ -130,11 +127,9 @@ export class FindGoing {
    * @param limit how many are enough
    */
   async linkedIds(effect: DeleteEffect, ids: readonly Stored[], limit?: number): Promise<Stored[]> {
-    return idsOf(effect.owner, await this.#linked(effect, ids, this.#named(effect), limit));
-  }
-
-  #named({ owner: { isAdopted, idColumn } }: DeleteEffect): Document {
-    return isAdopted === true ? { _id: namedId(idColumn.type) } : {};
+    const { isAdopted, idColumn } = effect.owner;
+    const which = isAdopted === true ? { _id: namedId(idColumn.type) } : {};
+    return idsOf(effect.owner, await this.#linked(effect, ids, which, limit));
   }
 
   /** Is there any other such record? It goes along with nothing, but what it links to may not go either. */
@@ -150,12 +145,11 @@ export class FindGoing {
     ids: readonly Stored[],
     which: Document,
     limit: number | undefined,
-    fields: Document = { _id: 1 },
   ): Promise<StoredRecord[]> {
     return this.#store.read(owner, [
       { $match: { ...linksTo(relation.link, ids), ...stateCondition(owner, state), ...which } },
       ...(limit === undefined ? [] : [{ $limit: limit }]),
-      { $project: fields },
+      { $project: { _id: 1 } },
     ]);
   }
 }

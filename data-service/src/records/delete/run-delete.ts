@@ -232,7 +232,7 @@ export class Deleter {
     // Where each needs a permission, one that may not go must not keep the others.
     const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
     const linked = linksTo(effect.relation.link, step.ids);
-    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, { linked }))) {
+    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
       try {
         await deleter.takeAway(going, { act });
       } catch (error) {

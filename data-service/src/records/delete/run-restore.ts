@@ -24,7 +24,7 @@ import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
 import { deletedAgain, linkedBy, type Restorer, requireNeeded } from "./needed-records.js";
 import { Deleter } from "./run-delete.js";
-import { SIZED, sizeOf, spaceForComing } from "./space-for-going.js";
+import { spaceForComing } from "./space-for-going.js";
 
 /**
  * @param condition only while the record satisfies it; `{}` = always
@@ -202,14 +202,13 @@ async function wentWith(
       const which = { ...linksTo(relation.link, ids), [DELETION_FIELD]: act };
       const found = await deps.store.read(owner, [
         { $match: which },
-        { $project: { ...SIZED, [LEAVING_FIELD]: 1 } },
+        { $project: { _id: 1, [LEAVING_FIELD]: 1 } },
       ]);
       const isMarked = found.some((each) => each[LEAVING_FIELD] !== undefined);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
       step.leadsOn ||= unseen.length > 0;
-      const bytes = (sizeOf(found) * unseen.length) / found.length;
-      steps.push(...stepsOf(owner, unseen, { bytes }).map((each) => ({ ...each, leadsOn: false, isMarked })));
+      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false, isMarked })));
     }
   }
   return steps.slice(1);

@@ -1,20 +1,15 @@
 // How much of the disk it takes to delete records, to bring them back, or to move their links: known, and kept free, before the
 // first is written.
 import { type Catalog, incomingLinks, isJournaled, type Table } from "../../catalog/catalog.js";
-import type { Document, StoredRecord } from "../../query/lower/document.js";
+import type { Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
-import { WRITTEN_TIMES } from "../../space-check.js";
+import { type BulkSpace, type SpaceUse, WRITTEN_TIMES } from "../../space-check.js";
 import type { RecordDeps } from "../record-deps.js";
 import { type DeleteStep, isKept, type Reach } from "./delete-effects.js";
 import { isHeld } from "./leaving.js";
 
-/** Reads of records their ids and sizes. */
-export const SIZED: Document = { _id: 1, size: { $bsonSize: "$$ROOT" } };
-
-/** What records have in all that were read so. */
-export function sizeOf(records: readonly StoredRecord[]): number {
-  return records.reduce((sum, { size }) => sum + Number(size), 0);
-}
+/** So many of any size are not worth measuring, unless space is tight. */
+const FEW = 20;
 
 /** What becomes of the bytes of a record that only its table has. */
 type Fate = keyof typeof TIMES;
@@ -53,7 +48,8 @@ interface Going {
   readonly steps: readonly DeleteStep[];
 }
 
-type Deps = Pick<RecordDeps, "store" | "bulkSpace">;
+type Reads = Pick<RecordDeps["store"], "read">;
+type Deps = Pick<RecordDeps, "bulkSpace"> & { readonly store: Reads };
 
 /** Deletes them. @throws AppError 503 before that, where the disk has no space for what it writes */
 export async function spaceForGoing<Result>(
@@ -66,22 +62,25 @@ export async function spaceForGoing<Result>(
     if (isKept(table, reach)) return "changed";
     return isHeld(catalog, table) ? "marked" : "removed";
   };
-  const lettingGo = (await bulkSpace.isTight()) ? await unlinked(store, { catalog, reach, steps }) : [];
-  // One that goes alone is within what is always left.
-  if (steps.length === 1 && lettingGo.length === 0) return work();
-  const going = steps.map((step) => writingOf(step, fateOf(step.table)));
-  return bulkSpace.during(bytesWritten([...going, ...lettingGo]), "deleting", work);
+  const isTight = await bulkSpace.isTight();
+  const lettingGo = isTight ? await unlinked(store, { catalog, reach, steps }) : [];
+  const along = steps.slice(1);
+  if (!isTight && areFew(along)) return work();
+  const going: Writing[] = [];
+  for (const step of along) going.push(await measuredStep(store, step, fateOf(step.table)));
+  return inSpace(bulkSpace, [...going, ...lettingGo], "deleting", work);
 }
 
 /** Brings them back, in the same way. @param steps beside the record itself */
 export async function spaceForComing<Result>(
-  { bulkSpace }: Deps,
+  { store, bulkSpace }: Deps,
   steps: readonly DeleteStep[],
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (bulkSpace === undefined || steps.length === 0) return work();
-  const coming = steps.map((step) => writingOf(step, "changed"));
-  return bulkSpace.during(bytesWritten(coming), "writing", work);
+  if (bulkSpace === undefined || (areFew(steps) && !(await bulkSpace.isTight()))) return work();
+  const coming: Writing[] = [];
+  for (const step of steps) coming.push(await measuredStep(store, step, "changed"));
+  return inSpace(bulkSpace, coming, "writing", work);
 }
 
 /** Records of a table, some of them. */
@@ -99,18 +98,30 @@ export async function spaceForMoving<Result>(
   if (bulkSpace === undefined || !(await bulkSpace.isTight())) return work();
   const moving: Writing[] = [];
   for (const { table, which } of await chosen()) moving.push(await measured(store, table, which));
-  return bulkSpace.during(bytesWritten(moving), "writing", work);
+  return inSpace(bulkSpace, moving, "writing", work);
 }
 
-function writingOf({ table, ids, bytes = 0 }: DeleteStep, fate: Fate): Writing {
-  return { table, records: ids.length, bytes, fate };
+/** What writes nothing more is within what is always left. */
+function inSpace<Result>(
+  space: BulkSpace,
+  all: readonly Writing[],
+  use: SpaceUse,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const bytes = bytesWritten(all);
+  return bytes === 0 ? work() : space.during(bytes, use, work);
+}
+
+function areFew(steps: readonly DeleteStep[]): boolean {
+  return steps.reduce((sum, { ids }) => sum + ids.length, 0) <= FEW;
+}
+
+async function measuredStep(store: Reads, { table, ids }: DeleteStep, fate: Fate): Promise<Writing> {
+  return { ...(await measured(store, table, { _id: { $in: [...ids] } })), fate };
 }
 
 /** The records whose links to these end: nothing else looks for them beforehand. */
-async function unlinked(
-  store: Pick<RecordDeps["store"], "read">,
-  { catalog, reach, steps }: Going,
-): Promise<Writing[]> {
+async function unlinked(store: Reads, { catalog, reach, steps }: Going): Promise<Writing[]> {
   const all: Writing[] = [];
   for (const { table, ids } of steps.filter((step) => !isKept(step.table, reach))) {
     for (const { owner, relation } of incomingLinks(catalog, table)) {
@@ -123,11 +134,7 @@ async function unlinked(
 }
 
 /** Records that are changed. */
-async function measured(
-  store: Pick<RecordDeps["store"], "read">,
-  table: Table,
-  which: Document,
-): Promise<Writing> {
+async function measured(store: Reads, table: Table, which: Document): Promise<Writing> {
   const [found] = await store.read(table, [{ $match: which }, { $group: SUMMED }]);
   return { table, records: Number(found?.records ?? 0), bytes: Number(found?.bytes ?? 0), fate: "changed" };
 }
