@@ -106,10 +106,11 @@ describe("an address to return to that is accepted", () => {
 });
 
 describe("a refusal", () => {
-  it("names the exact origin to add", async () => {
-    const { text } = await send("/api/auth/google?redirect=https://shop.example.com:8443/a?b");
+  it("names the addresses that would be right, and the exact origin to add", async () => {
+    const shop = "https://shop.example.com:8443";
+    const { text } = await send(`/api/auth/google?redirect=${shop}/a?b`);
     expect(JSON.parse(text).message).toBe(
-      "redirect: https://shop.example.com:8443 is not allowed; add exactly https://shop.example.com:8443 to ALLOWED_ORIGINS",
+      `redirect: ${shop} is not allowed; expected ${APP_URL} or ${CHAT}; open that address instead, or set APP_URL where ${shop} is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS`,
     );
   });
 });

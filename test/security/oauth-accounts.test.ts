@@ -418,7 +418,7 @@ describe("B4 connecting a provider", () => {
     const evil = await startLink(browser, "github", { redirect: "https://evil.com/" });
     expect([evil.status, json(evil).message]).toEqual([
       400,
-      expect.stringContaining("add exactly https://evil.com"),
+      expect.stringContaining("redirect: https://evil.com is not allowed; expected "),
     ]);
     const wrong = await startLink(browser, "github", { redirekt: "x", cookieBridgePrefix: 1 });
     expect([wrong.status, json(wrong).message]).toEqual([

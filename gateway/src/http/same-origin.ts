@@ -21,7 +21,7 @@ const ACCEPTED: PageVerdict = { kind: "accepted" };
 export function judgePage(
   facts: PageFacts,
   origins: readonly string[],
-  reason = `expected ${origins.join(" or ")}${remedyFor(facts)}`,
+  reason = expectedOrigin(origins, facts.origin),
 ): PageVerdict {
   const { secFetchSite, origin } = facts;
   if (secFetchSite !== undefined && secFetchSite !== "same-origin" && secFetchSite !== "none") {
@@ -44,8 +44,12 @@ const DIRECT =
 const UNNAMED =
   "a form says null where its page has Referrer-Policy: no-referrer, so let the page have same-origin instead";
 
-/** The same machine under another name than APP_URL's looks like a page that its own server proxies. */
-function remedyFor({ origin }: PageFacts): string {
-  if (!origin || origin === "null") return "";
-  return `; open that address instead, or set APP_URL where ${origin} is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS`;
+/**
+ * What would be right instead of an origin that is not among the allowed ones. The same machine under another name than
+ * APP_URL's looks like a page that its own server proxies.
+ */
+export function expectedOrigin(origins: readonly string[], origin: string | undefined): string {
+  const right = `expected ${origins.join(" or ")}`;
+  if (!origin || origin === "null") return right;
+  return `${right}; open that address instead, or set APP_URL where ${origin} is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS`;
 }

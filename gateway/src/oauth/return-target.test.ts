@@ -76,13 +76,21 @@ describe("readReturnTarget", () => {
     ["javascript:alert(1)", "http(s)"],
     ["https://me@chat.example.com/", "user name"],
     ["https://chat.example.com:443/", "write it as https://chat.example.com/"],
-    ["https://shop.example.com/a", "add exactly https://shop.example.com to ALLOWED_ORIGINS"],
+    ["https://shop.example.com/a", "if it is an app's that proxies the API, add it to ALLOWED_ORIGINS"],
     [`https://chat.example.com/${"a".repeat(2048)}`, "2048"],
     [`https://chat.example.com/?q=${"'".repeat(800)}`, "2048"],
   ])("refuses the redirect %j with a word on what would be right", (redirect, words) => {
     expect(readRedirect(redirect, ORIGINS)).toEqual({
       kind: "refused",
       message: expect.stringContaining(words),
+    });
+  });
+
+  it("sends who came by another spelling of Portico's own address to the right one", () => {
+    expect(readRedirect("http://127.0.0.1:3000/", ["http://localhost:3000"])).toEqual({
+      kind: "refused",
+      message:
+        "redirect: http://127.0.0.1:3000 is not allowed; expected http://localhost:3000; open that address instead, or set APP_URL where http://127.0.0.1:3000 is Portico's own; if it is an app's that proxies the API, add it to ALLOWED_ORIGINS",
     });
   });
 });

@@ -1,4 +1,5 @@
 // Where a sign-in may return to: the rules for `redirect` and `cookieBridgePrefix`. Pure (contract, section 3.4).
+import { expectedOrigin } from "../http/same-origin.js";
 
 /** Checked; only this is ever built into an address. */
 export interface ReturnTarget {
@@ -73,7 +74,7 @@ export function readRedirect(
   if (protocol !== "http:" && protocol !== "https:") return refused("redirect: must be an http(s) address");
   if (username !== "" || password !== "") return refused("redirect: must not carry a user name or password");
   if (!origins.includes(origin)) {
-    return refused(`redirect: ${origin} is not allowed; add exactly ${origin} to ALLOWED_ORIGINS`);
+    return refused(`redirect: ${origin} is not allowed; ${expectedOrigin(origins, origin)}`);
   }
   const end = redirect.charAt(origin.length);
   if (!redirect.startsWith(origin) || !["", "/", "?", "#"].includes(end)) {
