@@ -98,7 +98,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   if (records.requireSpace !== undefined) app.use(requireSpaceToDelete(records.requireSpace));
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(nothingThere(prefix));
-  app.use(auditRefusals(auth.audit));
+  app.use(auditRefusals({ ...records, audit: auth.audit }));
   app.use(databaseErrors);
   app.use(errorHandler(logger));
   return app;

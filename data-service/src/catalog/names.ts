@@ -48,8 +48,13 @@ export function tableNameProblem(name: string, systemPrefix: string): string | u
   }
   if (name.startsWith(systemPrefix))
     return `must not begin with "${systemPrefix}", which marks system tables`;
-  if (RESERVED_PATHS.has(name) || isOfEveryObject(name)) return `"${name}" is reserved; choose another name`;
+  if (isReservedPath(name) || isOfEveryObject(name)) return `"${name}" is reserved; choose another name`;
   return undefined;
+}
+
+/** Whether a first path segment belongs to the service itself, and to no table. */
+export function isReservedPath(segment: string): boolean {
+  return RESERVED_PATHS.has(segment);
 }
 
 /** `constructor`, `toString` …: they would confuse clients, and a document without such a field seems to have one. */
