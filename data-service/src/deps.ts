@@ -121,10 +121,10 @@ interface Opened extends Pick<Deps, "config" | "logger" | "metrics" | "store"> {
 /** Makes everything else from what has been opened. */
 async function wire({ config, logger, secrets, metrics, store }: Opened): Promise<Deps> {
   metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
-  const auth = await makeAuth(config, secrets, store, metrics, logger);
   const disk = watchedDisk(config);
   const announced = disk && new AnnouncedSpace(disk);
   const requireSpace = disk && spaceCheck(disk, announced);
+  const auth = await makeAuth(config, secrets, store, metrics, logger, requireSpace);
   const files = makeFileParts(config, store, logger, requireSpace);
   const records = makeRecords({
     config,

@@ -8,6 +8,7 @@ import { sendRaw } from "../gateway/support/raw-http.js";
 import { type Api, asAdmin } from "../support/api.js";
 import { picture, upload, uploaded } from "../support/files.js";
 import { MULTIPART } from "../support/multipart.js";
+import { untilLogged } from "../support/process-facts.js";
 import { startS3 } from "../support/s3-server.js";
 import { type Stack, startAnother, startStack } from "../support/stack.js";
 
@@ -73,6 +74,16 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     const small = await admin.get(`/assets/${fileId}`, { width: "4" });
     expect([small.status, small.body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
     expect((await admin.get(`/assets/${fileId}`)).status).toBe(200);
+  });
+
+  it("keeps no entry of a refusal, which can be asked for in a loop, and those of sign-ins", async () => {
+    const refused = await admin.delete("/svc_audit/nothing");
+    expect(refused.status).toBe(403);
+    await asAdmin(stack);
+    const { data } = (await admin.get("/svc_audit", { fields: "event", sort: "-createdAt" })).body;
+    expect(data.map(({ event }: { event: string }) => event)).toContain("sign-in");
+    expect(data.map(({ event }: { event: string }) => event)).not.toContain("access.refused");
+    await untilLogged(stack.dataService, /audit entry not kept/);
   });
 
   it("still reads, also with a QUERY, and deletes", async () => {

@@ -9,7 +9,8 @@ const NOW = new Date();
 it("what one request has done to many users is kept by one write, and one event as one", async () => {
   const writes: (readonly AuditEntry[])[] = [];
   const entries = { append: async (some: readonly AuditEntry[]) => void writes.push(some) };
-  const audit = makeAudit({ entries, clock: { now: () => NOW }, logger: makeLogger("test", "silent") });
+  const logger = makeLogger("test", "silent");
+  const audit = makeAudit({ entries, requireSpace: undefined, clock: { now: () => NOW }, logger });
   const events = ["a", "b", "c"].map((userId): AuditEvent => ({ event: "role.changed", userId }));
   await audit.recordAll(events, CLIENT);
   await audit.record({ event: "sign-out" }, CLIENT);

@@ -4,6 +4,7 @@
 // account-digest).
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { RequireSpace } from "../space-check.js";
 import type { ClientFacts } from "./issue-session.js";
 
 /** Everything that is recorded. */
@@ -59,16 +60,23 @@ export interface AuditEntry extends AuditEvent {
 
 export interface AuditDeps {
   readonly entries: { append(entries: readonly AuditEntry[]): Promise<void> };
+  /** Undefined where the database looks after its disk itself. */
+  readonly requireSpace: RequireSpace | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export function makeAudit({ entries, clock, logger }: AuditDeps): AuditLog {
+export function makeAudit({ entries, requireSpace, clock, logger }: AuditDeps): AuditLog {
+  const keep = async (all: readonly AuditEntry[]): Promise<void> => {
+    // What is left of a full disk is for sign-ins and the like, and a refusal can be asked for in a loop.
+    if (all.every(({ event }) => event === "access.refused")) await requireSpace?.();
+    await entries.append(all);
+  };
   const recordAll: AuditLog["recordAll"] = async (events, client) => {
     const { correlationId, address, origin } = client;
     for (const event of events) logger.info({ ...event, correlationId, address, origin }, "audit");
     const at = clock.now();
-    await entries.append(events.map((event) => ({ ...event, at, client }))).catch((err: unknown) => {
+    await keep(events.map((event) => ({ ...event, at, client }))).catch((err: unknown) => {
       logger.error({ correlationId, event: events[0]?.event, err }, "audit entry not kept");
     });
   };

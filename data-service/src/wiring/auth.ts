@@ -35,6 +35,7 @@ import { sweepOwnerless } from "../mongo/ownerless-rows.js";
 import { authSweeps, makeSessionStore } from "../mongo/session-store.js";
 import { makeThrottleStore } from "../mongo/throttle-store.js";
 import { makeUserStore } from "../mongo/user-store.js";
+import type { RequireSpace } from "../space-check.js";
 
 /** Where providers may sign root admins in. */
 export function rootOriginOf({ oauthRootElsewhere, appUrl }: Config): RootOrigin {
@@ -50,11 +51,12 @@ export async function makeAuth(
   { db }: Store,
   metrics: Metrics,
   logger: Logger,
+  requireSpace: RequireSpace | undefined,
 ): Promise<AuthDeps> {
   const clock = systemClock;
   const rootOrigin = rootOriginOf(config);
   const entries = makeAuditStore(db, config.systemTablePrefix);
-  const audit = metrics.audited(makeAudit({ entries, clock, logger }));
+  const audit = metrics.audited(makeAudit({ entries, requireSpace, clock, logger }));
   const ring = {
     store: makeKeyStore(db),
     sealer: makeKeySealer(secrets.encryptionKey),
