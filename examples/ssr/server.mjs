@@ -41,7 +41,8 @@ const server = createServer(async (request, response) => {
 
 /**
  * The whole proxy: method, headers and body go on as they are, and so does the answer, but for what is said of one
- * connection alone, the browser's or the API's: a `Trailer` that goes on would end this process where the body ends.
+ * connection alone, the browser's or the API's: a `Trailer` that goes on would end this process where the body ends. Nor does
+ * `Strict-Transport-Security` go on: it would bind this app's host, its other ports and the names below it to https.
  * Redirects are the browser's to follow, and Set-Cookie is the point of it. When either side breaks off, so does the other:
  * a stream of events whose page was closed must not stay open.
  * @param {Request & { originalUrl?: string }} request Express takes the prefix off `url`, and keeps it in `originalUrl`
@@ -60,7 +61,8 @@ function proxy(request, response) {
   for (const name of ofTheConnection) delete headers[name];
   const upstream = ask(target, { method, headers });
   upstream.on("response", (answer) => {
-    for (const name of [...ofTheConnection, "transfer-encoding"]) delete answer.headers[name];
+    const ofTheApi = ["transfer-encoding", "strict-transport-security"];
+    for (const name of [...ofTheConnection, ...ofTheApi]) delete answer.headers[name];
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     // `pipe` would leave the browser waiting for the rest of an answer that was cut.
     pipeline(answer, response, () => {});

@@ -133,6 +133,14 @@ describe("before an API that fails", () => {
     await expect(answer.text()).rejects.toThrow();
   });
 
+  it("what the API says of its host, that it is on https with all below it, is not said of the app's", async () => {
+    api.on("GET /api/me", (_arrived, response) => {
+      response.setHeader("Strict-Transport-Security", "max-age=31536000; includeSubDomains").end();
+    });
+    const { status, headers } = await fetch(`${app.url}/portal/me`);
+    expect([status, headers.get("strict-transport-security")]).toEqual([200, null]);
+  });
+
   it("what the API says of its connection is not said of the browser's", async () => {
     api.on("GET /api/chunks", (_arrived, response) => {
       response.setHeader("Upgrade", "h2c").write("1");

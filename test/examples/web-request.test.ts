@@ -149,4 +149,12 @@ describe("what a browser says of its connection to the app", () => {
     for (const name of ["connection", "keep-alive", "transfer-encoding", "upgrade"])
       expect([name, headers.get(name)]).toEqual([name, null]);
   });
+
+  it("and so does what it says of its host: that it is on https with all below it", async () => {
+    upstream.on("GET /api/me", (_arrived, response) => {
+      response.setHeader("Strict-Transport-Security", "max-age=31536000; includeSubDomains").end();
+    });
+    const { status, headers } = await ask("/me", {}, handler);
+    expect([status, headers.get("strict-transport-security")]).toEqual([200, null]);
+  });
 });
