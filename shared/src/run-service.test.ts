@@ -11,7 +11,7 @@ function run(start: string) {
   const program = `
     import { runService } from "${new URL("./run-service.js", import.meta.url).href}";
     const failure = Object.assign(new Error('index: email_1 dup key: { email: "ann@example.com" }'), { code: 11000 });
-    await runService(async () => { ${start} });
+    await runService(async (whenStopped) => { ${start} });
   `;
   const started = spawn(process.execPath, ["--input-type=module", "--eval", program], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -57,6 +57,25 @@ describe("a stop that fails", () => {
 });
 
 describe("a process that is still starting", () => {
+  it("lets go first of what it has opened, which then fails its start without a word", async () => {
+    const { child, told, ended, errors } = run(`
+      ${LIVES}
+      let fail;
+      const closed = new Promise((_, reject) => (fail = reject));
+      whenStopped(async () => {
+        fail(failure);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        process.stderr.write("closed");
+      });
+      process.send("starting");
+      await closed;
+    `);
+    await told;
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+    expect(errors()).toBe("closed");
+  });
+
   it.each(["SIGTERM", "SIGINT"] as const)("ends well on %s", async (signal) => {
     const { child, told, ended } = run(`process.send("starting"); ${LIVES} await new Promise(() => {});`);
     await told;

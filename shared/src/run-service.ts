@@ -9,49 +9,52 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/**
+ * What is to be done before a process ends that has not started yet, once there is something to let go of. Said anew, it takes
+ * the place of what was said before.
+ */
+export type WhenStopped = (release: () => Promise<void>) => void;
+
 /** Runs a service until SIGTERM, SIGINT or the launcher's end. Settings problems are printed one a line. */
-export async function runService(start: () => Promise<Service>): Promise<void> {
+export async function runService(start: (whenStopped: WhenStopped) => Promise<Service>): Promise<void> {
   // There is nothing to finish yet. The first process of a container takes no signal that it does not listen to, and a
   // launcher that was killed must not leave us behind.
-  const listenNoMore = whenAskedToStop(() => process.exit(0));
+  let stop = async (): Promise<void> => {};
+  let isStopping = false;
+  whenAskedToStop(() => {
+    if (isStopping) return;
+    isStopping = true;
+    endAfter(stop());
+  });
   // Its channel was closed while our code was still loading.
   if (isLaunched() && !process.connected) process.exit(0);
   try {
-    const service = await start();
-    stopWhenAsked(service);
-    // Not before: with the last of its listeners Node.js lets go of a signal that has come and is not told yet.
-    listenNoMore();
+    const service = await start((release) => {
+      stop = release;
+    });
+    stop = () => service.stop();
     tellLauncher({ type: "ready", url: service.url });
   } catch (error) {
-    refuseToStart(error);
+    // What was let go of under it is no reason to refuse.
+    if (!isStopping) refuseToStart(error);
   }
 }
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** @returns takes it back */
-function whenAskedToStop(act: () => void): () => void {
+function whenAskedToStop(act: () => void): void {
   for (const signal of STOP_SIGNALS) process.on(signal, act);
   process.on("disconnect", act);
-  return () => {
-    for (const signal of STOP_SIGNALS) process.off(signal, act);
-    process.off("disconnect", act);
-  };
 }
 
-function stopWhenAsked(service: Service): void {
-  let stopping = false;
-  whenAskedToStop(() => {
-    if (stopping) return;
-    stopping = true;
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`The service did not stop cleanly: ${textOf(error)}\n`);
-        process.exit(1);
-      },
-    );
-  });
+function endAfter(stopped: Promise<void>): void {
+  stopped.then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`The service did not stop cleanly: ${textOf(error)}\n`);
+      process.exit(1);
+    },
+  );
 }
 
 function refuseToStart(error: unknown): void {

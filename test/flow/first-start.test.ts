@@ -1,15 +1,18 @@
 // Contract 6: the first start makes one root admin, however it is started and however many start at once.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { apiOf, signIn } from "../support/api.js";
 import { startRouterProxy } from "../support/router-proxy.js";
 import { fileOf } from "../support/run-state.js";
-import { freshDatabase, type RunningService, startService } from "../support/stack.js";
+import { beginService, freshDatabase, type RunningService, startService } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 let directory: string;
 let mongodbUrl: string;
@@ -124,6 +127,19 @@ describe("the first start", () => {
       /Root admin: (\S+), password, shown this once: (\S+)/.exec(printed) ?? [];
     const { url } = await startAlone();
     expect((await apiOf(url).post("/auth/login", { email, password })).status).toBe(200);
+  });
+
+  it("closes its own database and ends well when it is told to stop before it is ready", async () => {
+    const isNoted = () => existsSync(join(directory, "mongodb/portico-address"));
+    for (const restMs of [0, 300, 600]) {
+      const service = beginService("@portico/data-service/main", settings({ MONGODB_URL: "" }));
+      await until(isNoted);
+      await delay(restMs);
+      await service.stop();
+      expect(service.process.exitCode).toBe(0);
+      // Left by one that was aborted.
+      expect(isNoted()).toBe(false);
+    }
   });
 
   it("is refused in one sentence by a MongoDB that is too old", async () => {
