@@ -54,6 +54,31 @@ describe("pictures", () => {
     });
   });
 
+  describe("that are to become AVIF", () => {
+    const large = sharp({ create: { width: 3840, height: 2161, channels: 3, background: "red" } })
+      .png()
+      .toBuffer();
+    const whole: Transform = { ...HALF, width: undefined, format: "avif" };
+
+    it.each([
+      ["in their own size", "image/png", whole],
+      ["of the same type in their own size", "image/avif", { ...whole, format: undefined }],
+      ["on a larger ground", "image/png", { ...whole, width: 4_000, height: 4_000, fit: "contain" }],
+    ] as const)("of more pixels than that takes are refused by their head: %s", async (_how, type, wish) => {
+      const head = (await large).subarray(0, 100);
+      await expect(transform(async () => head, type, wish)).rejects.toMatchObject({
+        code: "BAD_REQUEST",
+        messages:
+          "avif takes at most 8294400 pixels in all; ask for a smaller width or height, or another format.",
+      });
+    });
+
+    it("may be larger before", async () => {
+      const made = await transform(() => large, "image/png", { ...whole, width: 40 });
+      expect(await sharp(made.bytes).metadata()).toMatchObject({ width: 40, height: 23 });
+    });
+  });
+
   it("are none when they are of another kind than they begin like", async () => {
     const bytes = await picture("png");
     expect(await measure(async () => bytes, "image/gif")).toBe("none");

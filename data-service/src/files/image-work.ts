@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import type { Sharp } from "sharp";
 import { makeTurns } from "../turns.js";
 import type { Transform } from "./image-parameters.js";
+import { type ImageSize, sizeMade } from "./size-made.js";
 
 type Format = "jpeg" | "png" | "webp" | "avif" | "gif";
 
@@ -26,6 +27,11 @@ const LOADERS = ["Jpeg", "Png", "Webp", "Heif", "Nsgif"].map((kind) => `VipsFore
 export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
 const MAX_PIXELS = 40_000_000;
 const TIME_LIMIT_SECONDS = 20;
+/**
+ * What AVIF is made into. Its encoder gets the whole picture in one call, which no time limit ends: so many pixels take it 5 s of
+ * processor time, 9 s where they are transparent noise, and 500 MB.
+ */
+const MOST_AVIF_PIXELS = 3840 * 2160;
 
 /** Two at once, each with the memory of a whole picture; those that wait hold none. */
 const AT_ONCE = 2;
@@ -75,11 +81,6 @@ const inTurn = makeTurns({
  * whole picture meanwhile. Several at once, so that one whose bytes come slowly does not keep all others waiting.
  */
 const measureInTurn = pLimit(3);
-
-export interface ImageSize {
-  readonly width: number;
-  readonly height: number;
-}
 
 export function isTransformable(mimetype: string): boolean {
   return mimetype in FORMAT_OF;
@@ -134,13 +135,24 @@ export async function transform(
       .timeout({ seconds: TIME_LIMIT_SECONDS })
       .autoOrient()
       .resize({ ...sizeOf(wish), fit: wish.fit, withoutEnlargement: true, background: NOTHING });
-    const bytes = await encoded(image, format, wish.quality)
-      .toBuffer()
-      .catch((cause: unknown) => {
-        throw refusalFor(cause, format);
-      });
+    const bytes = await made(image, format, wish).catch((cause: unknown) => {
+      throw cause instanceof AppError ? cause : refusalFor(cause, format);
+    });
     return { bytes, mimetype: `image/${format}` };
   });
+}
+
+async function made(image: Sharp, format: Format, wish: Transform): Promise<Buffer> {
+  if (format === "avif") requireFewPixels(sizeMade(wish, (await image.metadata()).autoOrient));
+  return encoded(image, format, wish.quality).toBuffer();
+}
+
+function requireFewPixels({ width, height }: ImageSize): void {
+  if (width * height > MOST_AVIF_PIXELS)
+    throw new AppError(
+      "BAD_REQUEST",
+      `avif takes at most ${MOST_AVIF_PIXELS} pixels in all; ask for a smaller width or height, or another format.`,
+    );
 }
 
 /** Around a picture that is to fill more than it covers; black in formats without transparency. */
