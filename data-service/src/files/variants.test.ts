@@ -6,6 +6,7 @@ import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.j
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { away } from "../mongo/driver-errors.js";
 import { makeGridFsContent } from "../mongo/gridfs-content.js";
+import { contentBytes } from "./content-bytes.js";
 import { Contents } from "./contents.js";
 import { readAssetParameters, type Transform, variantName } from "./image-parameters.js";
 import { meantBy, variantOf } from "./variants.js";
@@ -75,6 +76,22 @@ it("a new picture takes the place of another one, though all were made by a cloc
   const kept = (await ledger.variantsOf(key)).map(({ name }) => name);
   const widths = [...Array.from({ length: 23 }, (_, at) => 124 - at), 1];
   expect(kept).toEqual(widths.map((width) => variantName({ ...WISH, width })));
+});
+
+it("of sixty pictures at once each surplus one is removed once, and none before it can be read", async () => {
+  const { key, source } = await pictureFile();
+  let removals = 0;
+  const removeVariant: ContentLedger["removeVariant"] = (variant) => {
+    removals += 1;
+    return ledger.removeVariant(variant);
+  };
+  const deps = { contents, ledger: { ...ledger, removeVariant }, clock, requireSpace: undefined };
+  const sizes = Array.from({ length: 60 }, async (_, at) => {
+    const { key: made, size } = await variantOf(deps, source, { ...WISH, width: at + 1 });
+    return size - (await contentBytes(contents.store, made, size)).length;
+  });
+  expect(new Set(await Promise.all(sizes))).toEqual(new Set([0]));
+  expect([removals, (await ledger.variantsOf(key)).length]).toEqual([36, 24]);
 });
 
 describe("wishes that differ by what means nothing have one name, and others have not", () => {

@@ -1,5 +1,4 @@
-// Transformed pictures: found where they were made before, otherwise made, stored and noted. Their number is limited for
-// each file.
+// Transformed pictures: found where they were made before, otherwise made, stored and noted.
 import { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { Variant } from "../mongo/content-ledger.js";
@@ -8,9 +7,7 @@ import type { FileDeps } from "./deps.js";
 import { withEnding } from "./file-name.js";
 import { type Transform, variantName } from "./image-parameters.js";
 import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
-
-/** Pictures kept for one file; the oldest are dropped. */
-const KEPT = 24;
+import { makeRoom } from "./picture-room.js";
 
 export type PictureDeps = Pick<FileDeps, "contents" | "ledger" | "clock" | "requireSpace">;
 
@@ -50,6 +47,10 @@ export function nameOf({ format }: Transform, filename: string): string {
 /** Requests for the same picture at the same time make it only once. */
 const underWay = new Map<string, Promise<Variant>>();
 
+function idOf({ content, name }: Pick<Variant, "content" | "name">): string {
+  return `${content} ${name}`;
+}
+
 /** @throws AppError 400 for something that is no picture, or too large */
 export function requireTransformable({ mimetype, size }: Source): void {
   if (!isTransformable(mimetype))
@@ -78,9 +79,9 @@ export function findVariant(
 export async function variantOf(deps: PictureDeps, source: Source, wish: Transform): Promise<Variant> {
   const found = await findVariant(deps, source, wish);
   if (found !== undefined) return found;
-  const name = `${source.key} ${variantName(wish)}`;
-  const making = underWay.get(name) ?? make(deps, source, wish).finally(() => underWay.delete(name));
-  underWay.set(name, making);
+  const id = idOf({ content: source.key, name: variantName(wish) });
+  const making = underWay.get(id) ?? make(deps, source, wish).finally(() => underWay.delete(id));
+  underWay.set(id, making);
   return making;
 }
 
@@ -100,7 +101,7 @@ async function make(deps: PictureDeps, source: Source, wish: Transform): Promise
   // If the file is deleted before its picture is noted, whoever decides about its content last takes the picture along.
   const first = await contents.letGo([source.key], () => noted(deps, variant));
   await (first ? contents.settle(key) : contents.discard(key));
-  await makeRoom(deps, variant);
+  await makeRoom(deps, source.key, (each) => underWay.has(idOf(each)));
   return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
 }
 
@@ -123,19 +124,6 @@ export async function dropVariant(
 ): Promise<void> {
   const lost = (await ledger.variantsOf(content)).find((variant) => variant.key === key);
   if (lost !== undefined) await contents.letGo([key], () => ledger.removeVariant(lost));
-}
-
-/**
- * Those beyond the limit are removed; never the one just made, which a clock that is behind may have given the oldest time.
- * @throws AppError 404 if the file was deleted while its picture was made
- */
-async function makeRoom(
-  { contents, ledger }: PictureDeps,
-  { content, name }: Pick<Variant, "content" | "name">,
-): Promise<void> {
-  if (!(await ledger.isNamed(content))) gone();
-  const others = (await ledger.variantsOf(content)).filter((variant) => variant.name !== name);
-  for (const old of others.slice(KEPT - 1)) await contents.letGo([old.key], () => ledger.removeVariant(old));
 }
 
 function gone(): never {
