@@ -12,6 +12,9 @@ import { shardById } from "./sharding.js";
 const NAMESPACE_EXISTS = 48;
 const CANNOT_CREATE_INDEX = 67;
 
+/** MongoDB's own, which nobody can drop; tables of earlier versions may name it among their indexes. */
+const INDEX_OF_IDS = "_id_";
+
 type IndexedTable = Pick<Table, "collection" | "isAdopted">;
 
 export async function provisionTable(db: Db, table: Table): Promise<void> {
@@ -130,7 +133,7 @@ function isOwn(
   { isAdopted = false }: IndexedTable,
   specs: readonly IndexSpec[],
 ): boolean {
-  if (isAdopted && index.name?.startsWith(OUR_PREFIX) !== true) return false;
+  if (index.name === INDEX_OF_IDS || (isAdopted && index.name?.startsWith(OUR_PREFIX) !== true)) return false;
   return specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import { type Db, ObjectId } from "mongodb";
+import type { TableDefinition } from "../catalog/definition.js";
 import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { Rule } from "../permission/rule.js";
@@ -23,11 +24,16 @@ afterAll(() => database.close());
 
 const TEXT = bareColumn("a", { id: "c1" });
 
-async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise<string> {
+async function makeTable(
+  { catalogStore }: ChangeDeps,
+  name = "things",
+  own: Partial<TableDefinition> = {},
+): Promise<string> {
   const definition = bareTable(name, {
     id: new ObjectId().toHexString(),
     columns: [TEXT],
     storage: { collection: name, fields: { c1: "a" } },
+    ...own,
   });
   await catalogStore.reserve(definition, { instance: "a", at: new Date() });
   await catalogStore.publish(definition, (await catalogStore.state()).version);
@@ -155,6 +161,38 @@ describe("a change that replaces an index", () => {
       1,
       { a: { $exists: true }, _deletedAt: { $eq: null } },
     ]);
+  });
+});
+
+describe("a change that takes an index away", () => {
+  it("leaves MongoDB's own of the ids, which an earlier version let a table name, and ends", async () => {
+    const instance = makeInstance(database);
+    const id = await makeTable(instance, "named_ids", { indexes: [["id"]] });
+    await db.collection("named_ids").insertOne({ a: "1" });
+    await (await changeTable(instance, id, { indexes: null }, undefined)).done;
+    expect(await instance.changeLock.holder()).toBeUndefined();
+    const names = (await db.collection("named_ids").indexes()).map(({ name }) => name);
+    expect(names).toEqual(["_id_"]);
+    expect(await db.collection("svc_table").findOne({ name: "named_ids" })).toMatchObject({
+      indexes: [],
+      change: { state: "done" },
+    });
+  });
+
+  it("keeps another one of the same fields", async () => {
+    const instance = makeInstance(database);
+    const keys = { uniques: [["a", "id"]], indexes: [["a"]] };
+    const id = await makeTable(instance, "alike");
+    const indexes = async () =>
+      (await db.collection("alike").indexes())
+        .filter(({ key }) => Object.keys(key).join() === "a,_id")
+        .map(({ unique = false }) => unique);
+    await (await changeTable(instance, id, keys, undefined)).done;
+    expect(await indexes()).toEqual([true]);
+    await (await changeTable(instance, id, { uniques: [] }, undefined)).done;
+    expect(await indexes()).toEqual([false]);
+    await (await changeTable(instance, id, { indexes: [] }, undefined)).done;
+    expect([await indexes(), await instance.changeLock.holder()]).toEqual([[], undefined]);
   });
 });
 
