@@ -95,6 +95,13 @@ async function startAnd<Result>(look: (admin: Api) => Promise<Result>): Promise<
   return result;
 }
 
+/** Stores what an earlier version would have. */
+async function asEarlier(table: string, stored: object): Promise<void> {
+  const client = await MongoClient.connect(mongodbUrl);
+  await client.db().collection("svc_table").updateOne({ name: table }, { $set: stored });
+  await client.close();
+}
+
 const tables = async (admin: Api) => (await admin.get("/svc_table", { sort: "name", limit: "0" })).body.data;
 
 const command = (...words: string[]) => commandWith({}, ...words);
@@ -424,6 +431,31 @@ describe("npm run schema", () => {
     expect((await command("diff", file)).output).toBe("no difference\n");
     expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
   }, 60_000);
+
+  it("pull and a start change nothing about what only earlier versions let a table have; it can be undone, too", async () => {
+    const relations = [{ name: "to", type: "many-to-one", table: "svc_role" }];
+    await write([{ name: "old", columns: [{ name: "a", type: "string" }], relations, indexes: [["a"]] }]);
+    const [{ id }] = await startAnd(tables);
+    await asEarlier("old", { indexes: [["id"]], "relations.0.table": "svc_table" });
+    expect((await command("pull", file)).code).toBe(0);
+    expect(await command("diff", file)).toMatchObject({ code: 0 });
+    await startAnd(async (admin) => {
+      const before = await tables(admin);
+      expect(before).toMatchObject([{ indexes: [["id"]], relations: [{ table: "svc_table" }] }]);
+      await admin.post("/old", { a: "x", to: id });
+      expect((await admin.patch(`/svc_table/${id}`, { description: "new" })).status).toBe(200);
+      const without = { relations: [], indexes: [] };
+      const { confirmHash } = (await admin.patch(`/svc_table/${id}`, without)).body.error.details;
+      expect((await admin.patch(`/svc_table/${id}`, without, { confirm: confirmHash })).status).toBe(200);
+      expect((await admin.post(`/svc_table/${id}/undo`)).status).toBe(200);
+      const [{ indexes, relations: back }] = await tables(admin);
+      expect({ indexes, back }).toMatchObject({
+        indexes: [["id"]],
+        back: [{ name: "to", table: "svc_table" }],
+      });
+      expect((await admin.get("/old", { fields: "a,to" })).body.data).toEqual([{ a: "x", to: { id } }]);
+    });
+  });
 
   it("says what to do when the service has the embedded database open", async () => {
     mongodbUrl = `mongodb_embedded://${directory}/mongodb`;

@@ -4,8 +4,11 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { catalog } from "../query/library-fixture.js";
+import { buildCatalog } from "./build-catalog.js";
 import { checkDefinition } from "./check-definition.js";
 import { bareColumn, bareRelation, bareTable } from "./definition-fixture.js";
+import { mergeDefinition } from "./merge-definition.js";
+import { systemTables } from "./system-tables.js";
 
 function check(body: JsonObject) {
   let ids = 0;
@@ -443,6 +446,42 @@ describe("a definition that makes no sense is refused with the place and the rea
       );
     expect(again(many).ok).toBe(true);
     expect(again([...many, ["c"]])).toEqual({ ok: false, problems: ["indexes: a table has at most 56"] });
+  });
+
+  it("but not with an index of the ids or a link to a closed table that it has already, and no others", () => {
+    const relations = [bareRelation("r", "svc_table", { id: "m" }), bareRelation("other", "authors")];
+    const indexes = [["id"], ["-id"]];
+    const existing = bareTable("t", {
+      relations,
+      indexes,
+      storage: { collection: "t", fields: { m: "rId" } },
+    });
+    const closed = buildCatalog(0, [bareTable("authors")], systemTables("svc_"));
+    const changed = (body: JsonObject) =>
+      checkDefinition(mergeDefinition(existing, body), {
+        catalog: closed,
+        systemPrefix: "svc_",
+        newId: () => "m1",
+        existing,
+      });
+    expect(changed({ description: "new", relations: [{ id: "m", name: "renamed" }] })).toMatchObject({
+      ok: true,
+      definition: { indexes, relations: [{ id: "m", name: "renamed", table: "svc_table" }] },
+    });
+    const nothing = 'nothing can link to "svc_table"';
+    const more = [
+      { id: "m" },
+      { id: "other", table: "svc_table" },
+      { ...relations[0], id: null, name: "new" },
+    ];
+    expect(changed({ relations: more, uniques: [["id"]] })).toEqual({
+      ok: false,
+      problems: [
+        `relations[1].table: ${nothing}`,
+        `relations[2].table: ${nothing}`,
+        'uniques[0]: "id" alone is unique and indexed in every table',
+      ],
+    });
   });
 
   it("with every problem it has, not only the first", () => {

@@ -47,8 +47,8 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     idType: reader.choice<IdType>("idType", ID_TYPES, "objectId") ?? "objectId",
     columns,
     relations,
-    uniques: checkKeys(reader, "uniques", members),
-    indexes: checkKeys(reader, "indexes", members),
+    uniques: checkKeys(reader, "uniques", members, context.existing),
+    indexes: checkKeys(reader, "indexes", members, context.existing),
     storage: storageOf(name, members, context.existing, storage),
   };
   checkSoftDelete(reader, definition);

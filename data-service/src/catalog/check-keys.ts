@@ -1,7 +1,8 @@
 // What is unique or indexed together: lists of names of the table's own members.
 import { isArray, type Json } from "@portico/shared/json";
+import { same } from "./canonical.js";
 import type { Members } from "./check-member.js";
-import type { ColumnDefinition } from "./definition.js";
+import type { ColumnDefinition, TableDefinition } from "./definition.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { GENERATED_NAMES } from "./names.js";
 
@@ -12,7 +13,12 @@ type Key = "uniques" | "indexes";
 
 type KeyColumn = Pick<ColumnDefinition, "type" | "encrypted">;
 
-export function checkKeys(reader: DefinitionReader, key: Key, members: Members): string[][] {
+export function checkKeys(
+  reader: DefinitionReader,
+  key: Key,
+  members: Members,
+  existing: TableDefinition | undefined,
+): string[][] {
   const { columns } = members;
   const known = memberProblems(members, key);
   const usable = [...known].flatMap(([name, why]) => (why === undefined ? name : []));
@@ -23,7 +29,9 @@ export function checkKeys(reader: DefinitionReader, key: Key, members: Members):
       return [names];
     }
     const bares = names.map((name) => bareName(name, key));
-    if (bares.length === 1 && bares[0] === "id")
+    // Earlier versions took it, and what the table has already stays.
+    const isThere = (): boolean => existing?.[key].some((each) => same(each, names)) === true;
+    if (bares.length === 1 && bares[0] === "id" && !isThere())
       reader.problem(`${key}[${at}]`, '"id" alone is unique and indexed in every table');
     if (new Set(bares).size < bares.length) reader.problem(`${key}[${at}]`, "names a member more than once");
     if (columns.filter((each) => each.type === "enumList" && bares.includes(each.name)).length > 1)

@@ -83,13 +83,16 @@ function checkOnDelete(reader: DefinitionReader, list: boolean, required: boolea
 function checkTarget(
   reader: DefinitionReader,
   ownName: string,
-  { catalog, systemPrefix }: DefinitionContext,
+  { catalog, systemPrefix, existing }: DefinitionContext,
 ): string {
   const table = reader.text("table") ?? "";
+  const id = reader.raw("id");
+  // Earlier versions let relations lead there, and those that the table has already stay.
+  const isThere = existing?.relations.some((each) => each.id === id && each.table === table) === true;
   // A record of the table of tables is a definition, and only the making and changing of a table may write it.
   const isClosed =
     table === systemTableNames(systemPrefix).tables || catalog.tables.get(table)?.journal === true;
-  if (isClosed) reader.problem("table", `nothing can link to "${table}"`);
+  if (isClosed && !isThere) reader.problem("table", `nothing can link to "${table}"`);
   if (table === "") reader.problem("table", "is required: the name of the table that it leads to");
   else if (table !== ownName && !catalog.tables.has(table)) {
     reader.problem(
