@@ -236,6 +236,18 @@ describe("a database of ten collections as other programs leave them", () => {
     expect(await data(path, { fields: "author.email" })).toEqual([{ author: null }]);
   });
 
+  it.each([
+    { author: { _is_not_null: true } },
+    { author: { id: { _neq: "507f1f77bcf86cd799439011" } } },
+    { author: { id: { _not_in: [] } } },
+    { author: { id: { _is_not_null: true } } },
+    { author: {} },
+    { _not: { author: { id: { _is_null: true } } } },
+  ])("finds a link to a document that is gone by %j, which asks nothing of it but its id", async (filter) => {
+    const id = String(ids.post(15));
+    expect(await data("/blog_posts", { fields: "id", filter: { _and: [{ id }, filter] } })).toEqual([{ id }]);
+  });
+
   it("keeps a link to a document that is gone when its relation is removed and brought back", async () => {
     const [{ id, relations }] = await data("/svc_table", { filter: { name: "blog_posts" } });
     const others = relations.filter(({ name }: { name: string }) => name !== "author");

@@ -98,7 +98,8 @@ function partsOf(predicate: AuthorizedPredicate, table: Table, around: Around): 
     case "related": {
       const { name } = predicate.relation;
       if (!isAboutKey(predicate)) return [part(name, around("joined"))];
-      if (predicate.kind === "exists" || asksForAny(predicate)) return [part(name, around("negated"))];
+      if (predicate.kind === "exists" || predicate.where.kind === "always")
+        return [part(name, around("negated"))];
       return partsOf(predicate.where, table, around).map(({ test }) => part(name, test));
     }
   }

@@ -127,6 +127,15 @@ describe("a question about the link itself needs no join", () => {
     [{ author: { _in: [1, 2] } }, { authorId: { $in: [1, 2] } }, { authorId: { $nin: [1, 2, null] } }],
     [{ author: null }, { authorId: { $eq: null } }, { authorId: { $ne: null } }],
     [{ author: { _not: { id: 5 } } }, { authorId: { $nin: [5, null] } }, { authorId: { $eq: 5 } }],
+    [{ author: { id: { _is_not_null: true } } }, { authorId: { $nin: [null] } }, { authorId: { $in: [] } }],
+    [{ author: { id: { _not_in: [] } } }, { authorId: { $nin: [null] } }, { authorId: { $in: [] } }],
+    [{ author: { id: { _in: [] } } }, { authorId: { $in: [] } }, { authorId: { $nin: [null] } }],
+    [{ author: {} }, { authorId: { $nin: [null] } }, { authorId: { $in: [] } }],
+    [
+      { author: { _or: [{ id: 5 }, { id: null }] } },
+      { $or: [{ authorId: { $eq: 5 } }, { authorId: { $in: [] } }] },
+      { $and: [{ authorId: { $nin: [5, null] } }, { authorId: { $nin: [null] } }] },
+    ],
   ])("%j", (filter, whenTrue, whenFalse) => {
     expect(both(filter)).toEqual([match(whenTrue), match(whenFalse)]);
   });

@@ -215,7 +215,8 @@ function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lower
   if (link.list) return plain({ [link.field]: wanted ? { $nin: NO_LINKS } : { $in: NO_LINKS } });
   if (predicate.kind === "exists")
     return plain({ [link.field]: { ...(wanted ? { $ne: null } : { $eq: null }), ...onlyLinks(link) } });
-  const { condition } = lower(onField(predicate.where, link.field), wanted, names);
+  const column = { ...predicate.target.idColumn, field: link.field };
+  const { condition } = lower(onLink(predicate.where, column), wanted, names);
   return plain(mayBeMisfit(link) ? allOf([condition, { [link.field]: NO_LIST }]) : condition);
 }
 
@@ -241,24 +242,44 @@ export function asksForAny(predicate: Relational): boolean {
   return predicate.kind === "exists" || (predicate.relation.many && predicate.where.kind === "always");
 }
 
-/** Does it compare this column, and nothing else? */
+/** Does it ask nothing of a record but this column? What is the same for every record asks nothing. */
 export function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {
-  if (predicate.kind === "test") return predicate.column === column && predicate.test.op !== "isNull";
-  if (predicate.kind === "not") return speaksOnlyOf(predicate.of, column);
-  if (predicate.kind === "and" || predicate.kind === "or") {
-    return predicate.of.length > 0 && predicate.of.every((each) => speaksOnlyOf(each, column));
+  switch (predicate.kind) {
+    case "always":
+    case "never":
+    case "unknown":
+      return true;
+    case "test":
+      return predicate.column === column;
+    case "not":
+      return speaksOnlyOf(predicate.of, column);
+    case "and":
+    case "or":
+      return predicate.of.every((each) => speaksOnlyOf(each, column));
+    default:
+      return false;
   }
-  return false;
 }
 
-/** The same predicate about another field. */
-function onField(predicate: AuthorizedPredicate, field: string): AuthorizedPredicate {
-  if (predicate.kind === "test") return { ...predicate, column: { ...predicate.column, field } };
-  if (predicate.kind === "not") return { kind: "not", of: onField(predicate.of, field) };
-  if (predicate.kind === "and" || predicate.kind === "or") {
-    return { kind: predicate.kind, of: predicate.of.map((each) => onField(each, field)) };
+/** The same predicate about the link to a record, by which it is unknown where there is no link. */
+function onLink(predicate: AuthorizedPredicate, column: Column): AuthorizedPredicate {
+  const nothing: Tested = { kind: "test", column, test: { op: "in", values: [] } };
+  switch (predicate.kind) {
+    case "always":
+      return { kind: "not", of: nothing };
+    case "never":
+      return nothing;
+    case "test":
+      // No id is null.
+      return predicate.test.op === "isNull" ? nothing : { ...predicate, column };
+    case "not":
+      return { kind: "not", of: onLink(predicate.of, column) };
+    case "and":
+    case "or":
+      return { kind: predicate.kind, of: predicate.of.map((each) => onLink(each, column)) };
+    default:
+      return predicate;
   }
-  return predicate;
 }
 
 /**
