@@ -9,6 +9,7 @@ import { LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { refuse } from "../query/refuse.js";
 import { inRoom } from "../records/read/room.js";
 import { tablesOf } from "../records/read/still-open.js";
 import { isAsBegun } from "../records/read/while-allowed.js";
@@ -41,8 +42,14 @@ export interface Follower {
   readonly present: () => Promise<Principal | undefined>;
   readonly table: string;
   readonly parameters: Parameters;
-  /** `Last-Event-ID`, or the parameter of this name. */
-  readonly lastEventId: string | undefined;
+  /** Behind which event to go on, by the name under which the client says so. */
+  readonly lastEvent: LastEvent | undefined;
+}
+
+/** What a client calls its last event. */
+export interface LastEvent {
+  readonly name: "Last-Event-ID" | "lastEventId";
+  readonly id: string;
 }
 
 /**
@@ -71,13 +78,13 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   }
 }
 
-function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Table): Place | undefined {
-  if (lastEventId === undefined || lastEventId === "") return undefined;
-  const place = positions.read(lastEventId, table);
+function placeOf({ positions }: FollowDeps, { lastEvent }: Follower, table: Table): Place | undefined {
+  if (lastEvent === undefined || lastEvent.id === "") return undefined;
+  const place = positions.read(lastEvent.id, table);
   if (place !== undefined) return place;
-  throw new AppError(
-    "BAD_REQUEST",
-    "Last-Event-ID: is not the id of an event of this table; leave it out to begin with what happens next.",
+  throw refuse(
+    lastEvent.name,
+    "is not the id of an event of this table; leave it out to begin with what happens next.",
   );
 }
 

@@ -9,7 +9,7 @@ import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
 import type { Principal } from "../principal.js";
 import { readCall, readParameters } from "../query/parameters.js";
-import { type FollowDeps, follow } from "./follow.js";
+import { type FollowDeps, follow, type LastEvent } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
 
 export interface ChangesRoutesDeps extends FollowDeps, HistoryDeps {
@@ -31,7 +31,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: call.parameters,
-        lastEventId: lastEventIdOf(request, call.textOf("lastEventId")),
+        lastEvent: lastEventOf(request, call.textOf("lastEventId")),
       };
       await follow(loggingFor(deps, request), follower, response);
     })
@@ -52,8 +52,9 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
  * Browsers send the header when they reconnect by themselves, and give up after an answer that is not 200; a page that then
  * opens a new stream can name the event only in the address. If both are there, the header is newer.
  */
-function lastEventIdOf(request: Request, named: string | undefined): string | undefined {
+function lastEventOf(request: Request, named: string | undefined): LastEvent | undefined {
   const [id, ...more] = request.headersDistinct["last-event-id"] ?? [];
   // Several contradict each other, and are no id of ours.
-  return more.length > 0 ? "several" : (id ?? named);
+  if (id !== undefined) return { name: "Last-Event-ID", id: more.length > 0 ? "several" : id };
+  return named === undefined ? undefined : { name: "lastEventId", id: named };
 }

@@ -322,7 +322,11 @@ describe("a stream of changes", () => {
       [`created ${second}`, `created ${third}`],
       [`created ${third}`],
     ]);
-    expect((await admin.get("/notes/changes", { lastEventId: "nonsense" })).status).toBe(400);
+    const foreign = await admin.get("/notes/changes", { lastEventId: "nonsense" });
+    expect([foreign.status, foreign.body.message]).toEqual([
+      400,
+      expect.stringMatching(/^lastEventId: is not/),
+    ]);
     for (const path of ["/notes/changes?lastEventID=1", "/notes?lastEventId=1"])
       expect([path, (await admin.get(path)).status]).toEqual([path, 400]);
   });
