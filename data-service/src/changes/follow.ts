@@ -10,6 +10,7 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
+import { withoutOption } from "../records/find-table.js";
 import { inRoom } from "../records/read/room.js";
 import { tablesOf } from "../records/read/still-open.js";
 import { isAsBegun } from "../records/read/while-allowed.js";
@@ -60,9 +61,7 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   const began = baseOf(await openWish(deps, follower.principal, follower.table, follower.parameters));
   const { table, reader } = began;
   if (table.changes !== true) {
-    const remedy = table.system
-      ? "tables of the service itself have none to follow"
-      : `set "changes": true in its definition`;
+    const remedy = withoutOption(table, "changes");
     throw new AppError("NOT_FOUND", `Changes of "${table.name}" can't be followed; ${remedy}.`);
   }
   const place = placeOf(deps, follower, table);

@@ -17,7 +17,7 @@ import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
 import { decideAs } from "../records/decide-as.js";
-import { findTable, parseId, recordNotFound } from "../records/find-table.js";
+import { findTable, parseId, recordNotFound, withoutOption } from "../records/find-table.js";
 import { readEach, recordShape } from "../records/read/read-one.js";
 import { whileAllowed } from "../records/read/while-allowed.js";
 import type { RecordDeps } from "../records/record-deps.js";
@@ -63,7 +63,7 @@ export async function history(
   });
   const { rights, table, id, shape, paging, meta } = asked;
   if (table.history !== true) {
-    const remedy = `set "history": true in its definition`;
+    const remedy = withoutOption(table, "history");
     throw new AppError("NOT_FOUND", `No history of "${table.name}" is kept; ${remedy}.`);
   }
   const reader = { ...deps, sealer: { ...deps.sealer, unseal: unopened } };

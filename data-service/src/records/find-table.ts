@@ -40,6 +40,13 @@ export function noTable(name: string, known: readonly Pick<VisibleTable, "table"
   return new AppError("NOT_FOUND", `There is no table "${name.slice(0, 64)}"${meant || "."}`);
 }
 
+/** Completes "… is kept;" for a table without an option of its definition. */
+export function withoutOption({ system }: Table, option: "changes" | "history" | "softDelete"): string {
+  return system
+    ? "tables of the service itself have no such option"
+    : `set "${option}": true in its definition`;
+}
+
 /**
  * For a request of many steps, between which tables may be renamed and replaced.
  * @param began the table that its first step found by the name

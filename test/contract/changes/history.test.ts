@@ -404,6 +404,9 @@ describe("the history of a record", () => {
     const shelf = await make("/shelves", { name: "plain" });
     const refused = await admin.get(`/shelves/${shelf}/history`);
     expect([refused.status, refused.body.message]).toEqual([404, expect.stringMatching(/"history": true/)]);
+    expect((await admin.get("/svc_user/000000000000000000000000/history")).body.message).toBe(
+      'No history of "svc_user" is kept; tables of the service itself have no such option.',
+    );
     expect((await admin.get("/books/000000000000000000000000/history")).status).toBe(404);
     expect((await admin.get("/books/nonsense/history")).status).toBe(404);
     const { status, headers } = await admin.delete(`/books/${shelf}/history`);

@@ -395,7 +395,7 @@ describe("a stream of changes", () => {
     const plain = await admin.get("/plain/changes");
     expect([plain.status, plain.body.message]).toEqual([404, expect.stringContaining('set "changes": true')]);
     expect((await admin.get("/svc_user/changes")).body.message).toBe(
-      'Changes of "svc_user" can\'t be followed; tables of the service itself have none to follow.',
+      'Changes of "svc_user" can\'t be followed; tables of the service itself have no such option.',
     );
   });
 

@@ -556,7 +556,11 @@ describe("POST /{table}/{id}/restore", () => {
   it("is 404 for what was never there, and for a table that keeps nothing", async () => {
     expect((await admin.post("/posts/000000000000000000000000/restore")).status).toBe(404);
     const plain = await make(admin, "plain", { title: "x" });
-    expect((await admin.post(`/plain/${plain.id}/restore`)).status).toBe(404);
+    const { status, body } = await admin.post(`/plain/${plain.id}/restore`);
+    expect([status, body.message]).toEqual([404, expect.stringContaining('set "softDelete": true')]);
+    expect((await admin.post("/svc_folder/000000000000000000000000/restore")).body.message).toBe(
+      'No deleted records of "svc_folder" are kept; tables of the service itself have no such option.',
+    );
     expect((await admin.get(`/posts/${id}/restore`)).status).toBe(405);
   });
 });

@@ -10,6 +10,7 @@ import type { AuthorizedPredicate } from "../../query/ast.js";
 import { conjunction, disjunction } from "../../query/logic.js";
 import { refuse } from "../../query/refuse.js";
 import { anyRow } from "../body/choose-rule.js";
+import { withoutOption } from "../find-table.js";
 
 /** Tells the row rule of the records that are asked for; undefined for that of the living. */
 export type AskedRows = (view: ReadView) => AuthorizedPredicate | undefined;
@@ -50,6 +51,6 @@ export function requireKept(table: Table, parameter: string): void {
 /** For the address that restores a record. @throws AppError 404 for a table whose deleted records are gone */
 export function requireRestorable(table: Table): void {
   if (table.deletedAt !== undefined) return;
-  const remedy = `set "softDelete": true in its definition`;
+  const remedy = withoutOption(table, "softDelete");
   throw new AppError("NOT_FOUND", `No deleted records of "${table.name}" are kept; ${remedy}.`);
 }
