@@ -13,7 +13,7 @@ import { isCommand, isReadOf, nth, type Stopped, stopAt } from "../../support/co
 import { until } from "../../support/wait.js";
 import { columnsWith, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
-import { make, makeTable, read } from "./make.js";
+import { make, makeTable, type Row, read } from "./make.js";
 
 let system: QuickAndSlow;
 let api: Api;
@@ -112,6 +112,55 @@ describe("a request for all drafts that has begun", () => {
     ]);
     expect((await api.get(`/${table}_old`, { filter: { status: "draft" } })).body.data.length).toBe(3);
     expect((await api.get(`/${labels}`)).body.data).toEqual([]);
+  });
+
+  const swapped = async (table: string, one: string, other: string): Promise<void> => {
+    const { id, columns } = await tableNamed(api, table);
+    const nameOf = new Map([
+      [one, other],
+      [other, one],
+    ]);
+    const body = {
+      columns: columns.map((each: Row) => ({ id: each.id, name: nameOf.get(each.name) ?? each.name })),
+    };
+    expect((await api.patch(`/svc_table/${id}`, body)).status).toBe(200);
+  };
+  const passed = (table: string, done: string): string =>
+    `In "${table}" a name has passed from one column to another since this request began; 0 records were ${done} before`;
+
+  it.each<[string, (path: string) => Promise<Answer>]>([
+    ["deleted", (path) => slow.delete(path)],
+    ["changed", (path) => slow.patch(path, { status: "gone" })],
+  ])("is told that the name of a column has passed to another one: nothing is %s", async (done, send) => {
+    const table = `swapped_${done}`;
+    await makeTable(api, {
+      name: table,
+      idType: "int",
+      columns: [status, { name: "former", type: "string" }],
+    });
+    const both = drafts.map((each) => ({ ...each, former: "draft" }));
+    await api.post(`/${table}`, both);
+    const request = await begun(table, send);
+    await swapped(table, "status", "former");
+    request.goOn();
+    const answer = await request.answer;
+    expect([answer.status, answer.body.message]).toEqual([409, passed(table, done)]);
+    expect(answer.body.error?.details).toEqual({ changed: 0 });
+    expect((await api.get(`/${table}`, { fields: "id,status,former" })).body.data).toEqual(both);
+  });
+
+  it("makes no new records where a name in them has passed to another column", async () => {
+    const columns = ["text", "note"].map((name) => ({ name, type: "string" }));
+    await makeTable(api, { name: "marks", columns });
+    const relations = [{ name: "mark", type: "many-to-one", table: "marks", inverse: null }];
+    await makeTable(api, { name: "marked", idType: "int", columns: [status], relations });
+    await api.post("/marked", drafts);
+    const request = await begun("marked", (path) => slow.patch(path, { mark: { text: "new" } }));
+    await swapped("marks", "text", "note");
+    request.goOn();
+    const { status: answered, body } = await request.answer;
+    expect([answered, body.message]).toEqual([409, passed("marks", "changed")]);
+    expect((await api.get("/marks")).body.data).toEqual([]);
   });
 
   it.each<[string, (ann: Api, path: string) => Promise<Answer>]>([

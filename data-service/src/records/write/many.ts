@@ -19,7 +19,7 @@ import type { SpaceUse } from "../../space-check.js";
 import type { WriteMode } from "../body/check-body.js";
 import { isNested, nestedIn } from "../body/nested.js";
 import { checkRemove, type remove } from "../delete/remove.js";
-import { findTable, idFrom, parseId, requireSameTable } from "../find-table.js";
+import { findTable, idFrom, parseId, requireSameNames, requireSameTable } from "../find-table.js";
 import { list } from "../read/list.js";
 import { bindListIn, loadListQuery, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
@@ -70,6 +70,13 @@ interface Course {
   readonly first?: (query: AuthorizedQuery) => Promise<void>;
   /** Where changing them makes others that match: so many at most, looked up before the first is changed. */
   readonly mostMatched?: number;
+  /** The body, and the tables by whose names it was read at first: see `tablesNamed`. */
+  readonly meant?: Meant;
+}
+
+interface Meant {
+  readonly body: Json;
+  readonly began: readonly Table[];
 }
 
 /** Changes one of the records. @returns whether there was anything to change */
@@ -139,9 +146,13 @@ async function courseFor(
   const rights = await deps.rights(caller.principal);
   const catalog = await deps.catalogs.get();
   const table = findTable(catalog, tableName);
+  const began = tablesNamed(body, table, catalog);
+  // Does it create records of the same table, which the filter may match as well?
+  const makesAlike = began.slice(1).some(({ id }) => id === table.id);
   return {
     atOnce: setsForeign(body, table, { rights, catalog }, "update") ? 1 : AT_ONCE,
-    ...(makesAlike(body, table, catalog) && { mostMatched: MOST_WITH_NEW }),
+    ...(makesAlike && { mostMatched: MOST_WITH_NEW }),
+    meant: { body, began },
   };
 }
 
@@ -168,13 +179,10 @@ function namesThere(links: Json): boolean {
   return (isArray(links) ? links : [links]).some((link) => link !== null && !isNested(link));
 }
 
-/** Does the body create records of the same table, which the filter may match as well? */
-function makesAlike(body: Json, table: Table, catalog: Catalog): boolean {
-  const makes = (within: Json, of: Table): boolean =>
-    nestedIn(within, of, catalog).some(
-      (each) => each.target.id === table.id || makes(each.body, each.target),
-    );
-  return makes(body, table);
+/** A table and, in the order of the body for its record, the tables of the new records inside. */
+function tablesNamed(body: Json, table: Table, catalog: Catalog): readonly Table[] {
+  const inside = nestedIn(body, table, catalog);
+  return [table, ...inside.flatMap((each) => tablesNamed(each.body, each.target, catalog))];
 }
 
 /** @throws AppError 400 */
@@ -206,7 +214,7 @@ async function forEach(
   { caller, table, parameters, dryRun }: ManyRequest,
   words: Words,
   act: Act,
-  { atOnce, mostMatched, first }: Course = { atOnce: AT_ONCE },
+  { atOnce, mostMatched, first, meant }: Course = { atOnce: AT_ONCE },
 ): Promise<Many> {
   const { principal } = caller;
   const { query } = await loadListQuery(deps, principal, table, { ...parameters, fields: "id" });
@@ -216,7 +224,7 @@ async function forEach(
   const matching = { ...parameters, fields: "id", named: true } as const;
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const stored = (id: string) => parseId(query.root.table, id);
-  const again = askedAgain(deps, query.root.table, table, matching);
+  const again = askedAgain(deps, table, matching, meant ?? { body: null, began: [query.root.table] });
   // In the order of the ids, which no change moves.
   const limit = mostMatched === undefined ? 0 : mostMatched + 1;
   const inOrder = { principal, table, parameters: { ...matching, sort: "id", limit } };
@@ -246,12 +254,19 @@ async function forEach(
   return { matched, changed };
 }
 
-/** @param began the table that was found by the name at first */
-function askedAgain(deps: RecordDeps, began: Table, name: string, matching: Parameters): AskedAgain {
+function askedAgain(
+  deps: RecordDeps,
+  table: string,
+  matching: Parameters,
+  { body, began }: Meant,
+): AskedAgain {
   return {
     tableIn(standing) {
-      const now = readableTable(standing, name);
-      requireSameTable(now, began);
+      const now = readableTable(standing, table);
+      for (const [at, each] of tablesNamed(body, now, standing.catalog).entries()) {
+        const former = began[at];
+        if (former !== undefined) requireSameNames(each, former);
+      }
       return now;
     },
     queryIn: (standing, now) => bindListIn(deps, standing, now, matching),
