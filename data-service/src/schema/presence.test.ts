@@ -8,7 +8,7 @@ import { Presence } from "./presence.js";
 import { WriteGate } from "./write-gate.js";
 
 /** @param look what an instance waits for whenever it looks for changes */
-function presenceOf(look: () => Promise<void> = async () => {}): { presence: Presence; left: string[] } {
+function presenceOf(look: () => Promise<void> = async () => {}) {
   const left: string[] = [];
   const instances = {
     announce: async () => {},
@@ -25,8 +25,16 @@ function presenceOf(look: () => Promise<void> = async () => {}): { presence: Pre
   };
   const catalogs = new CurrentCatalog({ state, load: async () => [] }, [], systemClock);
   const gate = new WriteGate(catalogs);
-  return { presence: new Presence(instances, catalogs, gate, makeLogger("test", "silent")), left };
+  return { presence: new Presence(instances, catalogs, gate, makeLogger("test", "silent")), gate, left };
 }
+
+it("a change that has waited in vain for writes says that they may be of any table", async () => {
+  const { presence, gate } = presenceOf();
+  void gate.run(() => new Promise(() => undefined));
+  const message =
+    "Writes that began earlier, of this table or another, take too long to end; try again later.";
+  await expect(presence.everyone(0, 1)).rejects.toMatchObject({ code: "CONFLICT", messages: message });
+});
 
 describe("an instance that stops", () => {
   it("waits for a chore no longer than it may, and takes itself out of the list", async () => {

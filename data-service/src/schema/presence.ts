@@ -60,14 +60,16 @@ export class Presence {
 
   /**
    * Waits until every living instance, this one included, works with this number of changes.
-   * @throws AppError 409 when writes in progress do not end
+   * @throws AppError 409 when writes in progress do not end, whatever tables they write
    */
   async everyone(version: number, patienceMs = Number.POSITIVE_INFINITY): Promise<void> {
     await this.#catalogs.refresh();
     const allFollow = async () =>
       this.#gate.version >= version && (await this.#instances.behind(version, this.id)).length === 0;
     const tooLate = () => {
-      throw new AppError("CONFLICT", "Writes of the table's records take too long to end; try again later.");
+      const message =
+        "Writes that began earlier, of this table or another, take too long to end; try again later.";
+      throw new AppError("CONFLICT", message);
     };
     await until(allFollow, { patienceMs, everyMs: LOOK_MS, tooLate });
   }
