@@ -48,12 +48,15 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
 }
 
 /**
- * The definition with its journal's epoch: a new epoch begins whenever a table without a journal begins to keep one, and
- * whenever records have values under the new definition that were noted elsewhere, or not at all.
+ * The definition with its journal's epoch: a new epoch begins whenever a table without a journal begins to keep one,
+ * whenever records have values under the new definition that were noted elsewhere, or not at all, and whenever a name becomes
+ * free: whoever follows by it would not notice that it stands for another member by then.
  */
 export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
   const { journalEpoch: _former, ...storage } = after.storage;
-  const isOther = isJournaled(after) && (!isJournaled(before) || showsUnnoted({ before, after }));
+  const change = { before, after };
+  const isUnlike = !isJournaled(before) || showsUnnoted(change) || freesName(change);
+  const isOther = isJournaled(after) && isUnlike;
   const journalEpoch = (before.storage.journalEpoch ?? 0) + (isOther ? 1 : 0);
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
@@ -76,6 +79,12 @@ function showsUnnoted(change: Transition): boolean {
   return Object.entries(after.storage.fields).some(
     ([id, field]) => isMoved(change, id) && (id in fields || mayHave(field)),
   );
+}
+
+/** Does a name no longer stand for the member that had it? */
+function freesName({ before, after }: Transition): boolean {
+  const names = new Map([...after.columns, ...after.relations].map(({ id, name }) => [id, name]));
+  return [...before.columns, ...before.relations].some(({ id, name }) => names.get(id) !== name);
 }
 
 /** Will the values of a member be in another field? */

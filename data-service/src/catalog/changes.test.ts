@@ -284,6 +284,58 @@ describe("the epoch of a journal", () => {
     ]);
   });
 
+  it.each<[string, object[], number | undefined]>([
+    [
+      "two swap their names",
+      [
+        { id: "c1", name: "b" },
+        { id: "c2", name: "a" },
+      ],
+      1,
+    ],
+    [
+      "one gives its name away",
+      [
+        { id: "c1", name: "c" },
+        { id: "c2", name: "b" },
+      ],
+      1,
+    ],
+    [
+      "another one is made in its place",
+      [
+        { id: "c3", name: "a" },
+        { id: "c2", name: "b" },
+      ],
+      1,
+    ],
+    [
+      "all keep theirs",
+      [
+        { id: "c2", name: "b" },
+        { id: "c1", name: "a" },
+        { id: "c3", name: "c" },
+      ],
+      undefined,
+    ],
+  ])("is another one when a name becomes free: %s", (_how, after, epoch) => {
+    const of = (members: object[], from?: TableDefinition): TableDefinition =>
+      definition(
+        {
+          name: "t",
+          changes: true,
+          columns: members.map((each) => ({ type: "int", ...each })),
+          relations: [],
+        },
+        from,
+      );
+    const before = of([
+      { id: "c1", name: "a" },
+      { id: "c2", name: "b" },
+    ]);
+    expect(withJournalEpoch(before, of(after, before)).storage.journalEpoch).toBe(epoch);
+  });
+
   it("is another one when a table comes back whose records may have lost links meanwhile", () => {
     const of = (parts: object): number | undefined =>
       withEpochOfReturn(definition({ name: "t", columns: [], ...parts })).storage.journalEpoch;

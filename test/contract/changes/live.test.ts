@@ -453,6 +453,43 @@ describe("a stream of changes", () => {
     expect((await follow(`${path}/changes`, { query, from })).told[0]?.event).toBe("reset");
   });
 
+  const left = { name: "left", type: "int" };
+  const right = { name: "right", type: "int" };
+  const called = ({ id }: Row, name: string): object => ({ id, name });
+
+  it.each<[string, (one: Row, other: Row) => object[][]]>([
+    ["at once", (one, other) => [[called(one, "right"), called(other, "left")]]],
+    [
+      "one after the other",
+      (one, other) => [
+        [called(one, "free"), called(other, "right")],
+        [called(one, "free"), called(other, "left")],
+      ],
+    ],
+  ])(
+    "says `reset` where the name of a column has passed to another one %s, also to whoever comes back",
+    async (how, steps) => {
+      const name = `passed_${how.replaceAll(" ", "_")}`;
+      const id = await define({ name, changes: true, columns: [left, right] });
+      const query = { filter: { left: 1 } };
+      const [open, away] = [
+        await follow(`/${name}/changes`, { query }),
+        await follow(`/${name}/changes`, { query }),
+      ];
+      await make(`/${name}`, { left: 1, right: 2 });
+      for (const source of [open, away]) await source.first(1, "created");
+      away.close();
+      const [{ columns }] = (await admin.get(`/svc_table/${id}`)).body.data;
+      for (const step of steps(columns[0], columns[1]))
+        expect((await admin.patch(`/svc_table/${id}`, { columns: step })).status).toBe(200);
+      // Who looked while the name was nobody's has been told that.
+      expect(["reset", "end"]).toContain((await open.first(1, "reset", "end"))[0]?.event);
+      const again = await follow(`/${name}/changes`, { query, from: away.lastEventId });
+      expect(again.told[0]?.event).toBe("reset");
+    },
+    20_000,
+  );
+
   it("says `reset` in a stream that stays open over such a time, however short", async () => {
     const table = await define({
       name: "blinks",
