@@ -139,7 +139,7 @@ function valueRisks(change: Transition, from: ColumnDefinition, to: ColumnDefini
   // Other programs may have stored what the column can't hold, and what moves is made to fit.
   const isForeign = change.before.storage.adopted === true && !from.encrypted;
   const isConverted = isForeign || from.type !== to.type || !same(from.options, to.options);
-  if (isMoved(change, to.id) && isConverted) risks.push(unfit(from, to));
+  if (isMoved(change, to.id) && isConverted) risks.push(unfit(change, from, to));
   if (!isLooser(from.rules ?? {}, to.rules ?? {}))
     risks.push({
       question: { ask: "rules", member: to.id },
@@ -157,12 +157,14 @@ function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
 }
 
 /** Values that are converted. */
-function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
+function unfit({ after }: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk {
   const isCut = from.type === "datetime" && to.type === "date";
+  const isWiped = to.encrypted && !from.encrypted && after.storage.adopted !== true;
+  const forGood = isWiped ? ", and no undo brings it back, because the plain values go at once" : "";
   const unfitting = "have a value that does not fit";
   const risk: Risk = {
     question: { ask: isCut ? "cut" : "unfit", member: to.id },
-    why: isCut ? "have a time of day, which would be dropped" : unfitting,
+    why: (isCut ? "have a time of day, which would be dropped" : unfitting) + forGood,
     confirmed: "lost",
   };
   if (!to.required || to.default !== undefined) return risk;

@@ -4,7 +4,7 @@ import { MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
-import { columnsWith, deleteConfirmed, patchConfirmed } from "./change.js";
+import { columnsWith, deleteConfirmed, expectDestructive, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
@@ -245,6 +245,19 @@ describe("undo", () => {
     const back = await undone(made.id);
     expect(await byKey(made.name)).toEqual(["open", "odd", "open", "open"]);
     expect(back.columns[0]).toMatchObject({ type: "string", required: true });
+  });
+
+  it("can't bring back what did not fit into a column that became encrypted with it, as the refusal says", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
+      { key: "k1", a: "hello" },
+      { key: "k2", a: "12" },
+    ]);
+    const columns = columnsWith(made, "a", { type: "int", encrypted: true });
+    const why = expect.stringContaining("no undo brings it back");
+    expectDestructive(await admin.patch(`/svc_table/${made.id}`, { columns }), [{ rows: 1, why }]);
+    await patchConfirmed(admin, made.id, { columns });
+    await undone(made.id);
+    expect(await byKey(made.name)).toEqual([null, "12"]);
   });
 
   it("keeps the default that a column had in all its records while it was encrypted", async () => {
