@@ -247,6 +247,19 @@ describe("undo", () => {
     expect(back.columns[0]).toMatchObject({ type: "string", required: true });
   });
 
+  it("keeps the default that older records without a value got, where a value was required before", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
+      { key: "k1" },
+      { key: "k2", a: "12" },
+      { key: "k3", a: "x" },
+    ]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { required: true }) });
+    const columns = columnsWith(made, "a", { type: "int", default: 7 });
+    await patchConfirmed(admin, made.id, { columns });
+    await undone(made.id);
+    expect(await byKey(made.name)).toEqual(["7", "12", "x"]);
+  });
+
   it("can't bring back what did not fit into a column that became encrypted with it, as the refusal says", async () => {
     const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
       { key: "k1", a: "hello" },
