@@ -40,9 +40,19 @@ const pathOf = (request: Request): string =>
  * end, so they are one place; a path of the service's own is not among them, or what is tried there could be hidden by that.
  */
 async function placeOf({ method, path }: Request, catalogs: Pick<CurrentCatalog, "get">): Promise<string> {
-  const [, first = ""] = path.split("/", 2);
+  const first = firstSegment(path);
   if (isReservedPath(first)) return `${method} ${first}`;
   // No request fails because of auditing.
   const catalog = await catalogs.get().catch(() => undefined);
   return `${method} ${catalog?.tables.has(first) ? first : ""}`;
+}
+
+/** As the routes read it: with its encodings it would be a name that nobody has given. */
+function firstSegment(path: string): string {
+  const [, first = ""] = path.split("/", 2);
+  try {
+    return decodeURIComponent(first);
+  } catch {
+    return "";
+  }
 }

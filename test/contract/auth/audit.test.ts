@@ -300,8 +300,9 @@ describe("svc_audit", () => {
   it("tells of a read-only API token once for each table that exists, however many are made up", async () => {
     const made = await admin.post("/auth/api-tokens", { name: "r", expiresAt: "never", readOnly: true });
     const reader = apiOf(base, { Authorization: `Bearer ${made.body.data[0].token}` });
-    const tellsOf = async (path: string) => {
-      const answer = await reader.post(path, {});
+    const inside = apiOf(stack.dataUrl, { Authorization: `Bearer ${made.body.data[0].token}` });
+    const tellsOf = async (path: string, at = reader) => {
+      const answer = await at.post(path, {});
       return [answer.status, (await entriesOf(answer)).map(({ details }) => details.path)];
     };
     expect(await tellsOf("/nowhere")).toEqual([403, ["/api/nowhere"]]);
@@ -309,7 +310,9 @@ describe("svc_audit", () => {
     expect(await tellsOf(`/${"Ä".repeat(20)}`)).toEqual([403, []]);
     // Nobody hides by that what they try at the account, or at a table.
     expect(await tellsOf("/auth/api-tokens")).toEqual([403, ["/api/auth/api-tokens"]]);
-    expect(await tellsOf("/svc_role")).toEqual([403, ["/api/svc_role"]]);
+    expect(await tellsOf("/svc_%72ole", inside)).toEqual([403, ["/api/svc_%72ole"]]);
+    expect(await tellsOf("/svc_role")).toEqual([403, []]);
+    expect(await tellsOf("/%ff", inside)).toEqual([403, []]);
   });
 
   it("tells of a foreign bridge code, and of a loop of them once for each network", async () => {
