@@ -76,6 +76,30 @@ describe("a process that is still starting", () => {
     expect(errors()).toBe("closed");
   });
 
+  it.each([
+    ["at once on a second signal", "", [1, null], ""],
+    // Its whole group may have been told, and it by its launcher again.
+    ["in its time where it has a launcher", 'process.env.PORTICO_LAUNCHED = "1";', [0, null], "closed"],
+  ] as const)("that lets go of something ends %s", async (_when, before, end, said) => {
+    const { child, told, ended, errors } = run(`
+      ${before} ${LIVES}
+      whenStopped(async () => {
+        process.send("closing");
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        process.stderr.write("closed");
+      });
+      process.send("starting");
+      await new Promise(() => {});
+    `);
+    await told;
+    const closing = once(child, "message");
+    child.kill("SIGTERM");
+    await closing;
+    child.kill("SIGTERM");
+    expect(await ended).toEqual(end);
+    expect(errors()).toBe(said);
+  });
+
   it.each(["SIGTERM", "SIGINT"] as const)("ends well on %s", async (signal) => {
     const { child, told, ended } = run(`process.send("starting"); ${LIVES} await new Promise(() => {});`);
     await told;

@@ -20,10 +20,13 @@ export async function runService(start: (whenStopped: WhenStopped) => Promise<Se
   // There is nothing to finish yet. The first process of a container takes no signal that it does not listen to, and a
   // launcher that was killed must not leave us behind.
   let stop = async (): Promise<void> => {};
+  let isStarting = true;
   let isStopping = false;
   whenAskedToStop(() => {
     if (isStopping) return;
     isStopping = true;
+    // Nothing of clients is in flight. The launcher passes on no second signal, but kills.
+    if (isStarting && !isLaunched()) onSignal(() => process.exit(1));
     endAfter(stop());
   });
   // Its channel was closed while our code was still loading.
@@ -33,6 +36,7 @@ export async function runService(start: (whenStopped: WhenStopped) => Promise<Se
       stop = release;
     });
     stop = () => service.stop();
+    isStarting = false;
     tellLauncher({ type: "ready", url: service.url });
   } catch (error) {
     // What was let go of under it is no reason to refuse.
@@ -43,8 +47,12 @@ export async function runService(start: (whenStopped: WhenStopped) => Promise<Se
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 function whenAskedToStop(act: () => void): void {
-  for (const signal of STOP_SIGNALS) process.on(signal, act);
+  onSignal(act);
   process.on("disconnect", act);
+}
+
+function onSignal(act: () => void): void {
+  for (const signal of STOP_SIGNALS) process.on(signal, act);
 }
 
 function endAfter(stopped: Promise<void>): void {
