@@ -73,6 +73,11 @@ export function isKept(table: Table, { permanent, permanentIn = table.id }: Reac
   return table.deletedAt !== undefined && !(permanent && permanentIn === table.id);
 }
 
+/** Does a record lose such a link when a delete removes for good what it leads to? One that goes along for good needs not. */
+export function losesLink(owner: Table, { link, onDelete }: Relation, reach: Reach): boolean {
+  return link.list || onDelete === "SET NULL" || (onDelete === "CASCADE" && isKept(owner, reach));
+}
+
 /** The part of a reach that further deletes of the same request inherit. */
 export function permanentIn({ permanentIn: only }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
   return only === undefined ? {} : { permanentIn: only };

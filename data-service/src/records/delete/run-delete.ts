@@ -16,6 +16,7 @@ import {
   type DeleteEffect,
   type DeleteStep,
   isKept,
+  losesLink,
   OWN_REACH,
   permanentIn,
   type Reach,
@@ -255,14 +256,13 @@ export class Deleter {
   /** Takes the ids out of every link that a delete for good sets to null, and out of the links of records that are kept. */
   async #unlink(step: DeleteStep): Promise<void> {
     for (const { owner, relation } of incomingLinks(this.#catalog, step.table)) {
+      if (!losesLink(owner, relation, this.#reach)) continue;
       const { field, list } = relation.link;
       const linked = linksTo(relation.link, step.ids);
-      const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
       if (list) await this.#takeFromList(owner, field, linked, step.ids);
       else if (relation.onDelete === "SET NULL") await this.#setNull(owner, field, linked);
       // A living one among these has come late, and is still to be deleted.
-      else if (isKeptChild)
-        await this.#setNull(owner, field, { ...linked, ...stateCondition(owner, "deleted") });
+      else await this.#setNull(owner, field, { ...linked, ...stateCondition(owner, "deleted") });
     }
   }
 

@@ -34,6 +34,15 @@ beforeAll(async () => {
   await createTable(opened.deps.records, { name: "shelves" });
   await createTable(opened.deps.records, { name: "boxes", ...kept, relations: [shelf] });
   await createTable(opened.deps.records, { name: "things", ...kept, history: true, relations: [relation] });
+  await createTable(opened.deps.records, { name: "crates" });
+  const crate = {
+    name: "crate",
+    type: "many-to-one",
+    table: "crates",
+    inverse: "parts",
+    onDelete: "CASCADE",
+  };
+  await createTable(opened.deps.records, { name: "parts", ...kept, history: true, relations: [crate] });
 });
 
 afterAll(() => opened?.close());
@@ -132,3 +141,26 @@ it("links that a change sets in other records count as well", async () => {
   disk.free /= 2;
   await expect(update(onDisk(), { ...wanted, body: { boxes: [] } })).rejects.toMatchObject(tooFull);
 });
+
+it.each([{ areDeleted: false }, { areDeleted: true }])(
+  "records that are kept without the record that they belonged to count with their links: $areDeleted",
+  async ({ areDeleted }) => {
+    const parts = Array.from({ length: THINGS }, () => ({ text: "x".repeat(BYTES) }));
+    const into = { ...asked, table: "crates", parameters };
+    const { ids } = await create(onDisk(), { ...into, body: { parts } });
+    const linked = { crateId: { $type: "objectId" } } as const;
+    const theirs = () => opened.db.collection("parts").find(linked).sort({ _id: 1 }).toArray();
+    if (areDeleted)
+      for (const { _id } of await theirs())
+        await remove(onDisk(), { ...asked, table: "parts", id: String(_id) });
+    // They are marked as deleted, and lose their link: these are two changes.
+    disk.free = areDeleted ? TO_DELETE : TO_DELETE * 2 - RESERVE / 2;
+    const wanted = { ...into, id: String(ids[0]) };
+    const before = await theirs();
+    await expect(remove(onDisk(), wanted)).rejects.toMatchObject(tooFull);
+    expect(await theirs()).toEqual(before);
+    disk.free *= 2;
+    await remove(onDisk(), wanted);
+    expect(await theirs()).toEqual([]);
+  },
+);

@@ -5,7 +5,7 @@ import type { Document } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { type BulkSpace, type SpaceUse, WRITTEN_TIMES } from "../../space-check.js";
 import type { RecordDeps } from "../record-deps.js";
-import { type DeleteStep, isKept, type Reach } from "./delete-effects.js";
+import { type DeleteStep, isKept, losesLink, type Reach } from "./delete-effects.js";
 import { isHeld } from "./leaving.js";
 
 /** So many of any size are not worth measuring, unless space is tight. */
@@ -125,7 +125,7 @@ async function unlinked(store: Reads, { catalog, reach, steps }: Going): Promise
   const all: Writing[] = [];
   for (const { table, ids } of steps.filter((step) => !isKept(step.table, reach))) {
     for (const { owner, relation } of incomingLinks(catalog, table)) {
-      if (!relation.link.list && relation.onDelete !== "SET NULL") continue;
+      if (!losesLink(owner, relation, reach)) continue;
       const written = await measured(store, owner, linksTo(relation.link, ids));
       if (written.records > 0) all.push(written);
     }
