@@ -30,8 +30,11 @@ export function makeDiskSpace(db: Db, require: () => Promise<void>): DiskSpace {
   };
 }
 
-/** Large work ends with a checkpoint: before that, the disk would seem to have more space than it leaves. */
+/** Large work ends with a checkpoint where space is tight: before that, the disk would seem to have more than it leaves. */
 export function makeBulkSpace(db: Db, announced: Pick<AnnouncedSpace, "announce" | "isTight">): BulkSpace {
+  const flush = async (): Promise<void> => {
+    if (await announced.isTight()) await db.admin().command({ fsync: 1 });
+  };
   return {
     isTight: () => announced.isTight(),
     async during(bytes, use, work) {
@@ -40,11 +43,7 @@ export function makeBulkSpace(db: Db, announced: Pick<AnnouncedSpace, "announce"
         return await work();
       } finally {
         // What was done stays done, whatever becomes of this.
-        if (bytes >= FLUSH_BYTES)
-          await db
-            .admin()
-            .command({ fsync: 1 })
-            .catch(() => undefined);
+        if (bytes >= FLUSH_BYTES) await flush().catch(() => undefined);
         written();
       }
     },
