@@ -131,7 +131,7 @@ function full(): AppError {
 
 function tooMuch(): AppError {
   return unavailable(
-    "The database's disk is too full to delete all that goes along with this record: delete that first, some at a time.",
+    "The database's disk is too full for all that this delete writes: first delete, some at a time, what goes along with the record, or end the links to it.",
     60,
   );
 }

@@ -133,6 +133,12 @@ it("links that a change sets in other records count as well", async () => {
   const before = await everything();
   disk.free = RESERVE + 3 * THINGS * BYTES;
   const body = { boxes: theirs.map(String) };
+  const shelves = () => opened.db.collection("shelves").countDocuments();
+  const known = await shelves();
+  await expect(create(onDisk(), { ...asked, table: "shelves", parameters, body })).rejects.toMatchObject(
+    tooFull,
+  );
+  expect(await shelves()).toBe(known);
   const wanted = { ...asked, table: "shelves", id: String(ids[0]), parameters, body };
   await expect(update(onDisk(), wanted)).rejects.toMatchObject(tooFull);
   expect(await everything()).toEqual(before);
