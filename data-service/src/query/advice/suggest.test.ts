@@ -55,6 +55,7 @@ describe("the shape of a query", () => {
     [{ author: 5 }, ["author equality"]],
     [{ author: null }, ["author null"]],
     [{ author: { _is_null: false } }, ["author negated"]],
+    [{ author: {} }, ["author negated"]],
     [{ author: { name: "Ann" } }, ["author joined"]],
     [{ reviews: {} }, ["reviews joined"]],
     [{ tags: {} }, ["tags negated"]],
