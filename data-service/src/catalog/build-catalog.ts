@@ -1,4 +1,5 @@
 // Table definitions -> catalog: adds what every table has and both ends of every relation.
+import { getOrMake } from "../get-or-make.js";
 import type {
   Catalog,
   Column,
@@ -52,9 +53,9 @@ export function buildCatalog(
   const all = [...systemDefinitions, ...definitions];
   for (const definition of systemDefinitions) tables.set(definition.name, buildSystemTable(definition, all));
   for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
-  const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
-  const byName = new Map(withInverses.map((table) => [table.name, table]));
-  return Object.freeze({ version, tables: byName, changing: new Set(changing), change });
+  const inverses = inversesByTable(all);
+  for (const [name, table] of tables) tables.set(name, addInverses(table, inverses.get(name) ?? []));
+  return Object.freeze({ version, tables, changing: new Set(changing), change });
 }
 
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
@@ -224,19 +225,16 @@ function adoptedBy({ storage }: TableDefinition): { readonly isAdopted?: true } 
   return storage.adopted === true ? { isAdopted: true } : {};
 }
 
-/** The other ends of the relations that other tables (or this one) declare with an `inverse`. */
-function addInverses(
-  name: string,
-  tables: ReadonlyMap<string, Table>,
-  all: readonly TableDefinition[],
-): Table {
-  const table = tables.get(name);
-  if (table === undefined) throw new Error(`no table "${name}"`);
-  const inverses = all.flatMap((owner) =>
-    owner.relations
-      .filter((relation) => relation.table === name)
-      .flatMap((relation) => inverseOf(owner, relation, all)),
-  );
+/** The other ends of the relations that other tables (or the table itself) declare with an `inverse`, by the table's name. */
+function inversesByTable(all: readonly TableDefinition[]): ReadonlyMap<string, readonly Relation[]> {
+  const inverses = new Map<string, Relation[]>();
+  for (const owner of all)
+    for (const relation of owner.relations)
+      getOrMake(inverses, relation.table, () => []).push(...inverseOf(owner, relation, all));
+  return inverses;
+}
+
+function addInverses(table: Table, inverses: readonly Relation[]): Table {
   const relations = [...table.relations, ...inverses.map((relation) => [relation.name, relation] as const)];
   return Object.freeze({ ...table, relations: new Map(relations) });
 }
