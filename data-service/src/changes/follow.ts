@@ -10,7 +10,7 @@ import type { Numbered, Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
-import { withoutOption } from "../records/find-table.js";
+import { passesName, withoutOption } from "../records/find-table.js";
 import { inRoom } from "../records/read/room.js";
 import { tablesOf } from "../records/read/still-open.js";
 import { isAsBegun } from "../records/read/while-allowed.js";
@@ -92,6 +92,8 @@ interface Base {
   readonly table: Table;
   /** By whose rights events are told. */
   readonly reader: string;
+  /** All that the stream shows or goes through, by their ids. */
+  readonly tables: ReadonlyMap<string, Table>;
 }
 
 /** Where a stream begins. */
@@ -296,8 +298,12 @@ class Following {
     const { table, reader } = this.#present;
     // The table was replaced by another one of the same name, or can no longer be followed.
     if (table.id !== begun.table.id || table.changes !== true) this.#stop.end("refused");
-    // For a while the table kept no journal, or the reader was told other records until now.
-    else if (table.journalEpoch !== begun.table.journalEpoch || reader !== begun.reader)
+    // For a while the table kept no journal, or the reader was told other records until now, be it by former names.
+    else if (
+      table.journalEpoch !== begun.table.journalEpoch ||
+      reader !== begun.reader ||
+      haveOtherMembers(this.#present, begun)
+    )
       this.#mustReset = true;
     else return true;
     return false;
@@ -314,5 +320,15 @@ function reasonOf(error: unknown): EndReason {
 }
 
 function baseOf({ wish, rights }: OpenWish): Base {
-  return { table: wish.table, reader: readerOf(rights.reader(tablesOf(wish.shown))) };
+  const tables = tablesOf(wish.shown);
+  const reader = readerOf(rights.reader(tables));
+  return { table: wish.table, reader, tables: new Map([...tables].map((table) => [table.id, table])) };
+}
+
+/** Does a name in one of the tables stand for another column or link than before? Other tables define some of the links. */
+function haveOtherMembers({ tables }: Base, begun: Base): boolean {
+  return [...begun.tables].some(([id, former]) => {
+    const now = tables.get(id);
+    return now !== undefined && passesName(former, now);
+  });
 }

@@ -1,6 +1,6 @@
 // What a path names: a table, the id of a record; and the refusals where there is none.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, memberNamed, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { similarNames, suggestion } from "../catalog/names.js";
 import type { Stored } from "../catalog/stored.js";
@@ -65,13 +65,18 @@ export function requireSameTable(now: Table, began: Table): void {
  */
 export function requireSameNames(now: Table, began: Table): void {
   requireSameTable(now, began);
-  const idNow = (name: string): string | undefined => (now.columns.get(name) ?? now.relations.get(name))?.id;
-  const isOther = ([name, { id }]: [string, { readonly id: string }]): boolean =>
-    idNow(name) !== undefined && idNow(name) !== id;
-  if (![...began.columns, ...began.relations].some(isOther)) return;
+  if (!passesName(began, now)) return;
   // Not which: the caller may not know of it.
   const message = `In "${now.name}" a name has passed from one column to another since this request began.`;
   throw new AppError("CONFLICT", message);
+}
+
+/** Does a name of one of its columns or links stand for another one by now? */
+export function passesName(began: Table, now: Table): boolean {
+  if (now === began) return false;
+  const isOther = ([name, { id }]: [string, { readonly id: string }]): boolean =>
+    (memberNamed(now, name)?.id ?? id) !== id;
+  return [...began.columns, ...began.relations].some(isOther);
 }
 
 /**

@@ -490,6 +490,64 @@ describe("a stream of changes", () => {
     20_000,
   );
 
+  it.each<[string, string, (folders: string) => Promise<{ filter: object; swap: () => Promise<void> }>]>([
+    [
+      "a column of a table that it goes through",
+      "columns",
+      async (folders) => {
+        const filter = { folder: { left: 1 } };
+        const swap = async (): Promise<void> => {
+          const [{ id, columns }] = (await admin.get("/svc_table", { filter: { name: folders } })).body.data;
+          const body = { columns: [called(columns[0], "right"), called(columns[1], "left")] };
+          expect((await admin.patch(`/svc_table/${id}`, body)).status).toBe(200);
+        };
+        return { filter, swap };
+      },
+    ],
+    [
+      "a link that another table defines",
+      "links",
+      async () => {
+        const toSheets = (name: string, inverse: string): object => {
+          return { name, type: "many-to-one", table: "sheets_links", inverse };
+        };
+        const relations = [toSheets("first", "mine"), toSheets("second", "others")];
+        const id = await define({ name: "lines_links", columns: [], relations });
+        const swap = async (): Promise<void> => {
+          const [{ relations: links }] = (await admin.get(`/svc_table/${id}`)).body.data;
+          const inverses = ["others", "mine"];
+          const body = {
+            relations: links.map((each: Row, at: number) => ({ ...each, inverse: inverses[at] })),
+          };
+          expect((await admin.patch(`/svc_table/${id}`, body)).status).toBe(200);
+        };
+        return { filter: { mine: { _is_null: true } }, swap };
+      },
+    ],
+  ])(
+    "says `reset` where the name has passed of %s",
+    async (_what, word, prepare) => {
+      const [folders, sheets] = [`folders_${word}`, `sheets_${word}`];
+      await define({ name: folders, columns: [left, right] });
+      const relations = [{ name: "folder", type: "many-to-one", table: folders, inverse: null }];
+      await define({ name: sheets, changes: true, columns: [], relations });
+      const { filter, swap } = await prepare(folders);
+      const source = await follow(`/${sheets}/changes`, { query: { filter } });
+      await source.first(1, "ready");
+      const [{ id, columns }] = (await admin.get("/svc_table", { filter: { name: folders } })).body.data;
+      const more = { columns: [...columns, { name: "middle", type: "int" }] };
+      expect((await admin.patch(`/svc_table/${id}`, more)).status).toBe(200);
+      await delay(LOOKED_AT_MS);
+      expect(source.told.map(({ event }) => event)).toEqual(["ready"]);
+      await swap();
+      await source.first(1, "reset");
+      await make(`/${sheets}`, { folder: { left: 1, right: 1 } });
+      await source.first(1, "created");
+      expect(source.told.map(({ event }) => event)).toEqual(["ready", "reset", "created"]);
+    },
+    30_000,
+  );
+
   it("says `reset` in a stream that stays open over such a time, however short", async () => {
     const table = await define({
       name: "blinks",
