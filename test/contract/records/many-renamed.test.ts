@@ -149,6 +149,22 @@ describe("a request for all drafts that has begun", () => {
     expect((await api.get(`/${table}`, { fields: "id,status,former" })).body.data).toEqual(both);
   });
 
+  it("is told that the name of a column has passed to another one in a table that its filter goes through", async () => {
+    const columns = ["spam", "vip"].map((name) => ({ name, type: "boolean" }));
+    await makeTable(api, { name: "senders", idType: "int", columns });
+    const relations = [{ name: "sender", type: "many-to-one", table: "senders", inverse: null }];
+    await makeTable(api, { name: "mails", idType: "int", columns: [status], relations });
+    await api.post("/senders", { id: 1, spam: true, vip: false });
+    await api.post("/mails", [{ id: 1, sender: 1 }]);
+    const path = `/mails?filter=${encodeURIComponent('{"sender":{"spam":true}}')}`;
+    const request = await stopAt(held.proxy, isCommand("collection", "mails"), () => slow.delete(path));
+    await swapped("senders", "spam", "vip");
+    request.goOn();
+    const { status: answered, body } = await request.answer;
+    expect([answered, body.message]).toEqual([409, passed("senders", "deleted")]);
+    expect((await api.get("/mails")).body.data.length).toBe(1);
+  });
+
   it("makes no new records where a name in them has passed to another column", async () => {
     const columns = ["text", "note"].map((name) => ({ name, type: "string" }));
     await makeTable(api, { name: "marks", columns });

@@ -12,7 +12,8 @@ import type { LastingCaller } from "../../lasting-caller.js";
 import { asRefusal } from "../../mongo/driver-errors.js";
 import { piecesOf } from "../../pieces.js";
 import type { Principal } from "../../principal.js";
-import type { AuthorizedQuery } from "../../query/ast.js";
+import type { AuthorizedPredicate, AuthorizedQuery } from "../../query/ast.js";
+import { leavesIn } from "../../query/leaves.js";
 import type { Parameters } from "../../query/parameters.js";
 import { refuse } from "../../query/refuse.js";
 import type { SpaceUse } from "../../space-check.js";
@@ -224,7 +225,7 @@ async function forEach(
   const matching = { ...parameters, fields: "id", named: true } as const;
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const stored = (id: string) => parseId(query.root.table, id);
-  const again = askedAgain(deps, table, matching, meant ?? { body: null, began: [query.root.table] });
+  const again = askedAgain(deps, query, matching, meant ?? { body: null, began: [query.root.table] });
   // In the order of the ids, which no change moves.
   const limit = mostMatched === undefined ? 0 : mostMatched + 1;
   const inOrder = { principal, table, parameters: { ...matching, sort: "id", limit } };
@@ -254,23 +255,37 @@ async function forEach(
   return { matched, changed };
 }
 
+/** @param first as the filter was bound at first */
 function askedAgain(
   deps: RecordDeps,
-  table: string,
+  { root: first }: AuthorizedQuery,
   matching: Parameters,
   { body, began }: Meant,
 ): AskedAgain {
+  const through = new Map(tablesIn(first.filter).map((each) => [each.id, each]));
   return {
     tableIn(standing) {
-      const now = readableTable(standing, table);
+      const now = readableTable(standing, first.table.name);
       for (const [at, each] of tablesNamed(body, now, standing.catalog).entries()) {
         const former = began[at];
         if (former !== undefined) requireSameNames(each, former);
       }
       return now;
     },
-    queryIn: (standing, now) => bindListIn(deps, standing, now, matching),
+    queryIn(standing, now) {
+      const query = bindListIn(deps, standing, now, matching);
+      for (const each of tablesIn(query.root.filter)) requireSameNames(each, through.get(each.id) ?? each);
+      return query;
+    },
   };
+}
+
+/** The tables through which a filter goes by itself: rules keep to the columns that they mean. */
+function tablesIn(filter: AuthorizedPredicate): Table[] {
+  return leavesIn(filter).flatMap((leaf) => {
+    if (leaf.kind === "related") return [leaf.target, ...tablesIn(leaf.where)];
+    return leaf.kind === "exists" ? [leaf.target] : [];
+  });
 }
 
 async function count(
