@@ -83,8 +83,17 @@ function showsUnnoted(change: Transition): boolean {
 
 /** Does a name no longer stand for the member that had it? */
 function freesName({ before, after }: Transition): boolean {
-  const names = new Map([...after.columns, ...after.relations].map(({ id, name }) => [id, name]));
-  return [...before.columns, ...before.relations].some(({ id, name }) => names.get(id) !== name);
+  const names = new Map(namesIn(after));
+  return namesIn(before).some(([id, name]) => names.get(id) !== name);
+}
+
+/** The names of a table's members by their ids, as far as it defines them itself: both ends of a link to itself. */
+function namesIn({ name: table, columns, relations }: TableDefinition): [string, string][] {
+  const otherEnds = relations.flatMap(({ id, table: target, inverse }): [string, string][] =>
+    target === table && inverse !== null ? [[`${id}:inverse`, inverse]] : [],
+  );
+  const own = [...columns, ...relations].map(({ id, name }): [string, string] => [id, name]);
+  return [...own, ...otherEnds];
 }
 
 /** Will the values of a member be in another field? */

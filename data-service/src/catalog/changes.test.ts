@@ -5,7 +5,7 @@ import { same } from "./canonical.js";
 import { type Transition, withEpochOfReturn, withJournalEpoch } from "./changed-fields.js";
 import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
-import { bareColumn, bareTable } from "./definition-fixture.js";
+import { bareColumn, bareRelation, bareTable } from "./definition-fixture.js";
 import { freeField } from "./fields.js";
 import { revertChange } from "./revert-change.js";
 
@@ -334,6 +334,20 @@ describe("the epoch of a journal", () => {
       { id: "c2", name: "b" },
     ]);
     expect(withJournalEpoch(before, of(after, before)).storage.journalEpoch).toBe(epoch);
+  });
+
+  it("is another one when the other ends of a table's links to itself swap their names", () => {
+    const of = (table: string, [left, right]: readonly [string, string]): TableDefinition =>
+      bareTable("t", {
+        changes: true,
+        relations: [
+          bareRelation("r1", table, { inverse: left }),
+          bareRelation("r2", table, { inverse: right }),
+        ],
+      });
+    const swapped = (table: string): number | undefined =>
+      withJournalEpoch(of(table, ["a", "b"]), of(table, ["b", "a"])).storage.journalEpoch;
+    expect([swapped("t"), swapped("others")]).toEqual([1, undefined]);
   });
 
   it("is another one when a table comes back whose records may have lost links meanwhile", () => {
