@@ -4,6 +4,7 @@
 // account-digest).
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { piecesOf } from "../pieces.js";
 import type { RequireSpace } from "../space-check.js";
 import type { ClientFacts } from "./issue-session.js";
 
@@ -58,6 +59,9 @@ export interface AuditEntry extends AuditEvent {
   readonly client: ClientFacts;
 }
 
+/** So many events are told before others get a turn: a role that is deleted may have a hundred thousand members. */
+const AT_ONCE = 500;
+
 export interface AuditDeps {
   readonly entries: { append(entries: readonly AuditEntry[]): Promise<void> };
   /** Undefined where the database looks after its disk itself. */
@@ -72,7 +76,7 @@ export function makeAudit({ entries, requireSpace, clock, logger }: AuditDeps): 
     if (all.every(({ event }) => event === "access.refused")) await requireSpace?.();
     await entries.append(all);
   };
-  const recordAll: AuditLog["recordAll"] = async (events, client) => {
+  const recordSome: AuditLog["recordAll"] = async (events, client) => {
     const { correlationId, address, origin } = client;
     for (const event of events) logger.info({ ...event, correlationId, address, origin }, "audit");
     const at = clock.now();
@@ -80,5 +84,8 @@ export function makeAudit({ entries, requireSpace, clock, logger }: AuditDeps): 
       logger.error({ correlationId, event: events[0]?.event, err }, "audit entry not kept");
     });
   };
-  return { recordAll, record: (event, client) => recordAll([event], client) };
+  const recordAll: AuditLog["recordAll"] = async (events, client) => {
+    for (const some of piecesOf(events, AT_ONCE)) await recordSome(some, client);
+  };
+  return { recordAll, record: (event, client) => recordSome([event], client) };
 }
