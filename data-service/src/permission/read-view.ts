@@ -4,8 +4,10 @@
 // Rules may grant different members for different rows. What is shown in every row can be used: to filter, sort and
 // aggregate by. What some rule grants can be shown, in the rows that this rule matches.
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import { getOrMake } from "../get-or-make.js";
 import type { AuthorizedPredicate, Mask } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";
+import { disjunction } from "../query/logic.js";
 
 /** Members that may be seen in the rows that match. */
 export interface ReadGrant {
@@ -115,12 +117,14 @@ export class ReadView {
     const partly = members.filter((member) => !isShownAlways(table, grants, member));
     if (partly.length === 0) return [];
     const hides = partly.map(({ name }) => name);
-    const masks = grants.map(({ rows, members: granted }) => ({
-      rows,
-      shows: partly.filter(granted).map(({ name }) => name),
-      hides,
-    }));
-    // Each costs a look-up for every record. One has to stay, to say what is hidden.
+    // Each costs a look-up for every record, so rules that show the same have one in common.
+    const alike = new Map<string, { shows: string[]; rows: AuthorizedPredicate[] }>();
+    for (const { rows, members: granted } of grants) {
+      const shows = partly.filter(granted).map(({ name }) => name);
+      getOrMake(alike, shows.join(), () => ({ shows, rows: [] })).rows.push(rows);
+    }
+    const masks = [...alike.values()].map(({ shows, rows }) => ({ shows, rows: disjunction(rows), hides }));
+    // One has to stay, to say what is hidden.
     const showing = masks.filter(({ shows }) => shows.length > 0);
     return showing.length > 0 ? showing : masks.slice(0, 1);
   }

@@ -169,6 +169,20 @@ describe("rules for reading", () => {
     ]);
   });
 
+  it("are looked up together where they show the same", () => {
+    const view = viewOf([
+      { filter: { pages: 1 }, fields: "title,price" },
+      { filter: { title: "A" }, fields: "title,pages" },
+      { filter: { pages: 2 }, fields: "price" },
+    ]);
+    const books = table("books");
+    const asked = ["price", "pages"].flatMap((name) => books.columns.get(name) ?? []);
+    expect(view.masks(books, asked)).toMatchObject([
+      { rows: { kind: "or", of: [{ kind: "test" }, { kind: "test" }] }, shows: ["price"] },
+      { rows: { kind: "test" }, shows: ["pages"] },
+    ]);
+  });
+
   it("mask nothing where one of them grants a member in every row", () => {
     const view = viewOf([{ fields: "title,price" }, { filter: { title: "A" }, fields: "price" }]);
     const books = table("books");
