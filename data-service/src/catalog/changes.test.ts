@@ -284,55 +284,23 @@ describe("the epoch of a journal", () => {
     ]);
   });
 
-  it.each<[string, object[], number | undefined]>([
-    [
-      "two swap their names",
-      [
-        { id: "c1", name: "b" },
-        { id: "c2", name: "a" },
-      ],
-      1,
-    ],
-    [
-      "one gives its name away",
-      [
-        { id: "c1", name: "c" },
-        { id: "c2", name: "b" },
-      ],
-      1,
-    ],
-    [
-      "another one is made in its place",
-      [
-        { id: "c3", name: "a" },
-        { id: "c2", name: "b" },
-      ],
-      1,
-    ],
-    [
-      "all keep theirs",
-      [
-        { id: "c2", name: "b" },
-        { id: "c1", name: "a" },
-        { id: "c3", name: "c" },
-      ],
-      undefined,
-    ],
+  it.each<[string, Readonly<Record<string, string>>, number | undefined]>([
+    ["two swap their names", { c1: "b", c2: "a" }, 1],
+    ["one gives its name away", { c1: "c", c2: "b" }, 1],
+    ["another one is made in its place", { c3: "a", c2: "b" }, 1],
+    ["all keep theirs", { c2: "b", c1: "a", c3: "c" }, undefined],
   ])("is another one when a name becomes free: %s", (_how, after, epoch) => {
-    const of = (members: object[], from?: TableDefinition): TableDefinition =>
+    const of = (names: Readonly<Record<string, string>>, from?: TableDefinition): TableDefinition =>
       definition(
         {
           name: "t",
           changes: true,
-          columns: members.map((each) => ({ type: "int", ...each })),
+          columns: Object.entries(names).map(([id, name]) => ({ id, name, type: "int" })),
           relations: [],
         },
         from,
       );
-    const before = of([
-      { id: "c1", name: "a" },
-      { id: "c2", name: "b" },
-    ]);
+    const before = of({ c1: "a", c2: "b" });
     expect(withJournalEpoch(before, of(after, before)).storage.journalEpoch).toBe(epoch);
   });
 

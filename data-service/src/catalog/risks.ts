@@ -3,6 +3,7 @@ import { same } from "./canonical.js";
 import { isFilled, isMoved, isRetargeted, losesOptions, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { fieldOf } from "./fields.js";
+import { newlyEncrypted } from "./fills.js";
 import { DELETED_FIELD } from "./soft-delete.js";
 
 /** A question to the data. The step is destructive if there are such records. */
@@ -157,9 +158,9 @@ function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
 }
 
 /** Values that are converted. */
-function unfit({ after }: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk {
+function unfit(change: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk {
   const isCut = from.type === "datetime" && to.type === "date";
-  const isWiped = to.encrypted && !from.encrypted && after.storage.adopted !== true;
+  const isWiped = newlyEncrypted(change).includes(to.id) && change.after.storage.adopted !== true;
   const forGood = isWiped ? ", and no undo brings it back, because the plain values go at once" : "";
   const unfitting = "have a value that does not fit";
   const risk: Risk = {
