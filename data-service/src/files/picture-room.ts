@@ -57,7 +57,7 @@ async function removeSurplus(
   content: string,
   isWanted: (variant: Variant) => boolean,
 ): Promise<void> {
-  if (!(await ledger.isNamed(content))) throw new AppError("NOT_FOUND", "There is no such file any more.");
+  if (!(await ledger.isNamed(content))) gone();
   const variants = await ledger.variantsOf(content);
   const others = variants.filter((variant) => !isWanted(variant));
   const surplus = others.slice(Math.max(MOST_SHARING, KEPT - (variants.length - others.length)));
@@ -67,4 +67,9 @@ async function removeSurplus(
   await contents.letGo(keys, async () => {
     for (const each of surplus) await ledger.removeVariant(each);
   });
+}
+
+/** @throws AppError 404 for a file that was deleted while its picture was made */
+export function gone(): never {
+  throw new AppError("NOT_FOUND", "There is no such file any more.");
 }

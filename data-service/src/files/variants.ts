@@ -7,7 +7,7 @@ import type { FileDeps } from "./deps.js";
 import { withEnding } from "./file-name.js";
 import { type Transform, variantName } from "./image-parameters.js";
 import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
-import { makeRoom } from "./picture-room.js";
+import { gone, makeRoom } from "./picture-room.js";
 
 export type PictureDeps = Pick<FileDeps, "contents" | "ledger" | "clock" | "requireSpace">;
 
@@ -124,8 +124,4 @@ export async function dropVariant(
 ): Promise<void> {
   const lost = (await ledger.variantsOf(content)).find((variant) => variant.key === key);
   if (lost !== undefined) await contents.letGo([key], () => ledger.removeVariant(lost));
-}
-
-function gone(): never {
-  throw new AppError("NOT_FOUND", "There is no such file any more.");
 }
