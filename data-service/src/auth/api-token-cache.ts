@@ -59,7 +59,9 @@ export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
       if (kept !== undefined) return kept;
       const loading = load(deps, hash);
       entries.set(hash, loading);
-      loading.catch(() => entries.delete(hash));
+      loading.catch(() => {
+        if (entries.peek(hash) === loading) entries.delete(hash);
+      });
       return loading;
     },
     forget(text) {
