@@ -42,23 +42,15 @@ export async function makeDeps(config: Config): Promise<Deps> {
     config.serviceSecret ?? (await keepSecret(join(config.dataDir, "secrets"), SERVICE_SECRET));
   const metrics = config.metricsPort === undefined && !config.showsMetrics ? undefined : makeRegistry();
   const watch = makeWatchCall(metrics);
-  const watched = watchedFetch(watch);
-  const pageOrigins = pageOriginsOf(config);
-  const authClient = makeAuthClient({
+  const calls = {
     dataServiceUrl,
-    pageOrigins,
-    fetch: watched,
+    pageOrigins: pageOriginsOf(config),
     timeoutMs: limits.authTimeoutMs,
-    readyTimeoutMs: limits.readyTimeoutMs,
-  });
-  const identityClient = makeIdentityClient({
-    dataServiceUrl,
-    pageOrigins,
-    timeoutMs: limits.authTimeoutMs,
-    clock: systemClock,
-    fetch: watched,
-    assertions: makeAssertions(serviceSecret),
-  });
+    fetch: watchedFetch(watch),
+  };
+  const authClient = makeAuthClient({ ...calls, readyTimeoutMs: limits.readyTimeoutMs });
+  const assertions = makeAssertions(serviceSecret);
+  const identityClient = makeIdentityClient({ ...calls, clock: systemClock, assertions });
   return {
     clock: systemClock,
     logger: makeLogger("gateway", logLevel),

@@ -9,9 +9,10 @@ import type { CookieTokens } from "../session/credentials.js";
 import {
   type Answer,
   type Caller,
+  type CallSettings,
   call,
   callerHeaders,
-  pageOriginsHeader,
+  postJson,
   refusalOf,
   senseless,
 } from "./call.js";
@@ -62,14 +63,8 @@ export interface AuthClient {
   isReady(): Promise<boolean>;
 }
 
-interface AuthClientSettings {
-  readonly dataServiceUrl: string;
-  /** The app's own origin and ALLOWED_ORIGINS. */
-  readonly pageOrigins: readonly string[];
-  readonly timeoutMs: number;
+interface AuthClientSettings extends CallSettings {
   readonly readyTimeoutMs: number;
-  /** What the calls are made with. */
-  readonly fetch?: typeof fetch;
 }
 
 /** Codes for a token that is not, or no longer, valid; VALIDATION_ERROR means it is too malformed to be ours. */
@@ -78,30 +73,11 @@ const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALI
 /** For asking once more where there was no answer in time: the client has waited long enough. */
 const AGAIN_MS = 2_000;
 
-/** Makes the client. Redirects are never followed. */
 export function makeAuthClient(settings: AuthClientSettings): AuthClient {
-  const post = (
-    path: string,
-    body: unknown,
-    headers: Record<string, string>,
-    timeoutMs = settings.timeoutMs,
-  ): Promise<Answer> =>
-    call(settings.fetch, `${settings.dataServiceUrl}${path}`, timeoutMs, {
-      method: "POST",
-      headers: {
-        ...headers,
-        ...pageOriginsHeader(settings.pageOrigins),
-        "Content-Type": "application/json",
-      },
-      body: JSON.stringify(body),
-    });
   const logOut: AuthClient["logOut"] = async (session, page, caller) => {
     const { body, headers } = nameSession(session);
-    const answer = await post("/auth/logout", body, {
-      ...callerHeaders(caller),
-      ...pageHeader(page),
-      ...headers,
-    });
+    const allHeaders = { ...pageHeader(page), ...headers };
+    const answer = await postJson(settings, "/auth/logout", body, caller, allHeaders);
     // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
     if (answer.status === 200 && objectOf(answer).statusCode === 200) return;
     const refusal = refusalOf(answer);
@@ -112,14 +88,15 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
   };
   return {
     async logIn(body, origin, caller) {
-      const answer = await post("/auth/login", body, { ...callerHeaders(caller), ...pageHeader(origin) });
+      const answer = await postJson(settings, "/auth/login", body, caller, pageHeader(origin));
       if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
       return { kind: "refused", error: refusalOf(answer) };
     },
     async refresh(refreshToken, caller) {
       const askedAt = performance.now();
-      const ask = async (timeoutMs?: number): Promise<RefreshResult> => {
-        const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller), timeoutMs);
+      const ask = async (timeoutMs = settings.timeoutMs): Promise<RefreshResult> => {
+        const within = { ...settings, timeoutMs };
+        const answer = await postJson(within, "/auth/refresh-token", { refreshToken }, caller);
         if (answer.status === 200) {
           const tokens = tokensOf(answer);
           return {

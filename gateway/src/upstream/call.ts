@@ -21,9 +21,13 @@ export interface Answer {
   readonly date: string | null;
 }
 
-/** Says for which origins a session must have been made to count here. */
-export function pageOriginsHeader(pageOrigins: readonly string[]): Record<string, string> {
-  return { [PAGE_ORIGINS_HEADER]: writePageOrigins(pageOrigins) };
+export interface CallSettings {
+  readonly dataServiceUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS: a session must have been made for one of them to count here. */
+  readonly pageOrigins: readonly string[];
+  readonly timeoutMs: number;
+  /** What the calls are made with. */
+  readonly fetch: typeof fetch;
 }
 
 /** Names the client behind a call. */
@@ -36,8 +40,29 @@ export function callerHeaders(caller: Caller): Record<string, string> {
   };
 }
 
+/** @param headers beside those that every one of these calls has */
+export function postJson(
+  settings: CallSettings,
+  path: string,
+  body: unknown,
+  caller: Caller,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+    method: "POST",
+    headers: {
+      ...callerHeaders(caller),
+      [PAGE_ORIGINS_HEADER]: writePageOrigins(settings.pageOrigins),
+      "Content-Type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Redirects are never followed. */
 export async function call(
-  ask: typeof fetch = fetch,
+  ask: typeof fetch,
   url: string,
   timeoutMs: number,
   init: RequestInit,

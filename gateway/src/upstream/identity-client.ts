@@ -17,15 +17,7 @@ import {
   type StartFlow,
   type TakeFlow,
 } from "@portico/shared/internal-api";
-import {
-  type Answer,
-  type Caller,
-  call,
-  callerHeaders,
-  pageOriginsHeader,
-  refusalOf,
-  senseless,
-} from "./call.js";
+import { type Answer, type Caller, type CallSettings, postJson, refusalOf, senseless } from "./call.js";
 import { readTokenPair } from "./token-pair.js";
 
 /**
@@ -42,30 +34,16 @@ export interface IdentityClient {
   borrowAccessToken(refreshToken: string, caller: Caller): Promise<string | undefined>;
 }
 
-export interface IdentityClientSettings {
-  readonly dataServiceUrl: string;
-  /** The app's own origin and ALLOWED_ORIGINS. */
-  readonly pageOrigins: readonly string[];
-  readonly timeoutMs: number;
+interface IdentityClientSettings extends CallSettings {
   readonly assertions: Pick<Assertions, "sign">;
   readonly clock: Clock;
-  /** What the calls are made with. */
-  readonly fetch?: typeof fetch;
 }
 
 export function makeIdentityClient(settings: IdentityClientSettings): IdentityClient {
   const post = async (path: string, body: unknown, caller: Caller): Promise<Answer> => {
     const assertion = await settings.assertions.sign({ method: "POST", path }, settings.clock.now());
-    const answer = await call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
-      method: "POST",
-      headers: {
-        ...callerHeaders(caller),
-        ...pageOriginsHeader(settings.pageOrigins),
-        "Content-Type": "application/json",
-        Authorization: `Bearer ${assertion}`,
-      },
-      body: JSON.stringify(body),
-    });
+    const headers = { Authorization: `Bearer ${assertion}` };
+    const answer = await postJson(settings, path, body, caller, headers);
     if (answer.status === 200) return answer;
     const refusal = refusalOf(answer);
     throw refusal.code === "UNAUTHORIZED" ? notBelieved(answer, settings.clock.now()) : refusal;
