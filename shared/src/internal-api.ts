@@ -1,4 +1,5 @@
 // The calls the gateway makes in its own name: their paths, bodies and answers, each checked by the service that receives it.
+import { recordOf } from "./json.js";
 import type { Identity, OAuthError, Provider } from "./oauth.js";
 import { isOAuthError, isProvider } from "./oauth.js";
 import type { TokenPair } from "./token-pair.js";
@@ -98,7 +99,7 @@ export interface LendAccessTokenAnswer {
 /** This and the other readers return undefined for anything that is not exactly of the shape. */
 export function readStartFlow(body: unknown): StartFlow | undefined {
   const { provider, redirect, bridgePrefix, state, flowCookie, codeVerifier, isOwnOrigin, accessToken } =
-    record(body);
+    recordOf(body);
   if (!isProvider(provider) || !isText(redirect) || !isText(bridgePrefix) || !isText(state)) return undefined;
   if (!isText(flowCookie) || !isText(codeVerifier) || typeof isOwnOrigin !== "boolean") return undefined;
   if (accessToken !== null && !isText(accessToken)) return undefined;
@@ -106,13 +107,13 @@ export function readStartFlow(body: unknown): StartFlow | undefined {
 }
 
 export function readTakeFlow(body: unknown): TakeFlow | undefined {
-  const { provider, state, flowCookies } = record(body);
+  const { provider, state, flowCookies } = recordOf(body);
   if (!isProvider(provider) || !isText(state) || !isTexts(flowCookies)) return undefined;
   return { provider, state, flowCookies };
 }
 
 export function readFlow(body: unknown): Flow | undefined {
-  const { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, ...rest } = record(body);
+  const { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, ...rest } = recordOf(body);
   const link = readLinkWish(rest.link);
   if (!isText(redirect) || !isText(bridgePrefix) || !isText(codeVerifier)) return undefined;
   if (!isText(flowCookieHash) || typeof isOwnOrigin !== "boolean" || link === undefined) return undefined;
@@ -120,10 +121,10 @@ export function readFlow(body: unknown): Flow | undefined {
 }
 
 export function readSignIn(body: unknown): SignIn | undefined {
-  const { flow, identity } = record(body);
-  const { redirect, flowCookieHash, isOwnOrigin, ...rest } = record(flow);
+  const { flow, identity } = recordOf(body);
+  const { redirect, flowCookieHash, isOwnOrigin, ...rest } = recordOf(flow);
   const link = readLinkWish(rest.link);
-  const { provider, subject, email, emailVerified, name } = record(identity);
+  const { provider, subject, email, emailVerified, name } = recordOf(identity);
   if (!isText(redirect) || !isText(flowCookieHash) || typeof isOwnOrigin !== "boolean") return undefined;
   if (link === undefined || !isProvider(provider) || !isText(subject)) return undefined;
   if (!isTextOrNull(email) || typeof emailVerified !== "boolean" || !isTextOrNull(name)) return undefined;
@@ -134,13 +135,13 @@ export function readSignIn(body: unknown): SignIn | undefined {
 }
 
 export function readSignInAnswer(body: unknown): SignInAnswer | undefined {
-  const { code, error } = record(body);
+  const { code, error } = recordOf(body);
   if (isText(code)) return { code };
   return isOAuthError(error) ? { error } : undefined;
 }
 
 export function readRedeem(body: unknown): Redeem | undefined {
-  const { code, flowCookies, requireFlowCookie, redirect } = record(body);
+  const { code, flowCookies, requireFlowCookie, redirect } = recordOf(body);
   if (!isText(code) || !isTexts(flowCookies) || typeof requireFlowCookie !== "boolean") return undefined;
   return isTextOrNull(redirect) ? { code, flowCookies, requireFlowCookie, redirect } : undefined;
 }
@@ -150,7 +151,7 @@ export function readRedeemAnswer(
   body: unknown,
   readTokens: (body: unknown) => TokenPair | undefined,
 ): RedeemAnswer | undefined {
-  const { kind, redirect, error, reason, tokens, flowCookieHash } = record(body);
+  const { kind, redirect, error, reason, tokens, flowCookieHash } = recordOf(body);
   if (kind === "refused") return isRefusal(reason) ? { kind, reason } : undefined;
   if (!isText(redirect)) return undefined;
   if (kind === "error") return isOAuthError(error) ? { kind, redirect, error } : undefined;
@@ -163,27 +164,23 @@ export function readRedeemAnswer(
 }
 
 export function readLendAccessToken(body: unknown): LendAccessToken | undefined {
-  const { refreshToken } = record(body);
+  const { refreshToken } = recordOf(body);
   return isText(refreshToken) ? { refreshToken } : undefined;
 }
 
 export function readLendAccessTokenAnswer(body: unknown): LendAccessTokenAnswer | undefined {
-  const { accessToken } = record(body);
+  const { accessToken } = recordOf(body);
   return isTextOrNull(accessToken) ? { accessToken } : undefined;
 }
 
 function readLinkWish(value: unknown): LinkWish | null | undefined {
   if (value === null) return null;
-  const { userId, sessionId } = record(value);
+  const { userId, sessionId } = recordOf(value);
   return isText(userId) && isText(sessionId) ? { userId, sessionId } : undefined;
 }
 
 function isRefusal(value: unknown): value is RedeemRefusal {
   return value === "unknown" || value === "flow_cookie_missing" || value === "other_redirect";
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 function isText(value: unknown): value is string {

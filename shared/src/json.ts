@@ -10,6 +10,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The members of an object; none of anything else. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
 /** True for `[…]`; typed, unlike Array.isArray on a readonly union. */
 export function isArray(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);

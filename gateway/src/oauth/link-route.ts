@@ -5,6 +5,7 @@ import { badToken, bearerToken, isAboutToken, signInNeeded } from "@portico/shar
 import { beside } from "@portico/shared/beside";
 import { SMALL_BODY_MAX_BYTES } from "@portico/shared/body-limits";
 import { success } from "@portico/shared/envelope";
+import { recordOf } from "@portico/shared/json";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
@@ -126,8 +127,7 @@ function requireOwnOrigin({ origin }: ReturnTarget, session: Session): void {
 
 /** @throws AppError VALIDATION_ERROR with every violation */
 function readBody(body: unknown): { redirect: string | undefined; cookieBridgePrefix: string | undefined } {
-  const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-  const entries = new Map<string, unknown>(isObject ? Object.entries(body) : []);
+  const entries = new Map(Object.entries(recordOf(body)));
   const violations = [...entries].flatMap(([key, value]) => {
     if (!KEYS.includes(key)) return [`${key}: unknown key; expected ${KEYS.join(", ")}`];
     return typeof value === "string" ? [] : [`${key}: must be text`];

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
+import { recordOf } from "@portico/shared/json";
 import { ORIGIN_HEADER } from "@portico/shared/session-page";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { readAccessClaims } from "../session/access-claims.js";
@@ -79,7 +80,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     const allHeaders = { ...pageHeader(page), ...headers };
     const answer = await postJson(settings, "/auth/logout", body, caller, allHeaders);
     // A page from something in between may be a 200 as well; the session would live on, with nothing left to end it.
-    if (answer.status === 200 && objectOf(answer).statusCode === 200) return;
+    if (answer.status === 200 && recordOf(answer.body).statusCode === 200) return;
     const refusal = refusalOf(answer);
     if ("authorization" in session || !isAboutToken(refusal)) throw refusal;
     // Where a cookie's token is no longer good, it has nothing to end; the other one may.
@@ -120,13 +121,13 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       const headers = { ...callerHeaders(caller), Authorization: `Bearer ${token}` };
       const url = `${settings.dataServiceUrl}/me/oauth-accounts`;
       const answer = await call(settings.fetch, url, settings.timeoutMs, { headers });
-      if (answer.status !== 200 || objectOf(answer).statusCode !== 200) throw refusalOf(answer);
+      if (answer.status !== 200 || recordOf(answer.body).statusCode !== 200) throw refusalOf(answer);
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
       const asked = call(settings.fetch, `${dataServiceUrl}/readyz`, readyTimeoutMs, {});
       const answer = await asked.catch(() => undefined);
-      return answer?.status === 200 && objectOf(answer).status === "ready";
+      return answer?.status === 200 && recordOf(answer.body).status === "ready";
     },
   };
 }
@@ -152,11 +153,6 @@ function nameSession(session: SessionName): { body: unknown; headers: Record<str
 /** Names the web origin for which the tokens are kept in cookies. */
 function pageHeader(origin: string | undefined): Record<string, string> {
   return origin === undefined ? {} : { [ORIGIN_HEADER]: origin };
-}
-
-/** The body as an object; empty if it is none. */
-function objectOf({ body }: Answer): Readonly<Record<string, unknown>> {
-  return typeof body === "object" && body !== null ? { ...body } : {};
 }
 
 function tokensOf(answer: Answer): TokenPair {

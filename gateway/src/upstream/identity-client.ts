@@ -17,6 +17,7 @@ import {
   type StartFlow,
   type TakeFlow,
 } from "@portico/shared/internal-api";
+import { recordOf } from "@portico/shared/json";
 import { type Answer, type Caller, type CallSettings, postJson, refusalOf, senseless } from "./call.js";
 import { readTokenPair } from "./token-pair.js";
 
@@ -56,7 +57,7 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
     },
     async takeFlow(wish, caller) {
       const answer = await post(INTERNAL_PATHS.takeFlow, wish, caller);
-      const flow = flowOf(answer.body);
+      const { flow } = recordOf(answer.body);
       return flow === null ? undefined : required(readFlow(flow), answer);
     },
     async signIn(signIn, caller) {
@@ -90,10 +91,6 @@ function notBelieved({ date }: Answer, now: Date): AppError {
     message: "The data service refuses the gateway's own calls.",
     cause: new Error("The gateway and the data service have different SERVICE_SECRETs."),
   });
-}
-
-function flowOf(body: unknown): unknown {
-  return typeof body === "object" && body !== null && "flow" in body ? body.flow : undefined;
 }
 
 function required<Value>(value: Value | undefined, answer: Answer): Value {

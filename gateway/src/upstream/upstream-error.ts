@@ -3,6 +3,7 @@
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
+import { isObject, recordOf } from "@portico/shared/json";
 
 export const NO_VALID_ANSWER = "The data service gave no valid answer.";
 
@@ -63,14 +64,13 @@ function isUnconnected(error: unknown): boolean {
  * @returns undefined when the body is not the contract's error shape
  */
 export function readUpstreamError(body: unknown, retryAfter: string | null): AppError | undefined {
-  const error = record(record(body)?.error);
-  const code = error?.code;
-  if (error === undefined || !isErrorCode(code)) return undefined;
-  const message = readMessage(record(body)?.message);
-  const details = record(error.details);
+  const { error, message: sent } = recordOf(body);
+  const { code, details } = recordOf(error);
+  if (!isErrorCode(code)) return undefined;
+  const message = readMessage(sent);
   return new AppError(code, {
     ...(message === undefined ? {} : { message }),
-    ...(details === undefined ? {} : { details }),
+    ...(isObject(details) ? { details } : {}),
     headers: {
       ...(isTokenCode(code) ? BAD_TOKEN : {}),
       ...(retryAfter === null ? {} : { "Retry-After": retryAfter }),
@@ -85,8 +85,4 @@ function isErrorCode(code: unknown): code is ErrorCode {
 function readMessage(message: unknown): string | readonly string[] | undefined {
   if (typeof message === "string") return message;
   return Array.isArray(message) && message.every((line) => typeof line === "string") ? message : undefined;
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
 }

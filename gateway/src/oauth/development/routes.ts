@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { notFound } from "@portico/shared/http-context";
+import { recordOf } from "@portico/shared/json";
 import { PROVIDERS, type Provider } from "@portico/shared/oauth";
 import { onlyMethods } from "@portico/shared/only-methods";
 import express, { type Request, type RequestHandler, Router } from "express";
@@ -97,12 +98,9 @@ function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provide
 }
 
 function formOf(request: Request): (name: string) => string {
-  const body: unknown = request.body;
-  const fields = new Map<string, unknown>(
-    typeof body === "object" && body !== null ? Object.entries(body) : [],
-  );
+  const fields = recordOf(request.body);
   return (name) => {
-    const value = fields.get(name);
+    const value = fields[name];
     return typeof value === "string" ? value : "";
   };
 }

@@ -1,6 +1,7 @@
 // GitHub: the user, and their addresses from a separate call; the public address of the profile proves nothing.
+import { recordOf } from "@portico/shared/json";
 import { Strategy } from "passport-github2";
-import { type ProviderRow, rawProfile, record, type Setup, subjectOf, textOrNull } from "./strategy.js";
+import { type ProviderRow, rawProfile, type Setup, subjectOf, textOrNull } from "./strategy.js";
 import { limitRequests } from "./transport.js";
 
 class GitHubStrategy extends Strategy {
@@ -36,7 +37,7 @@ class GitHubStrategy extends Strategy {
       this._oauth2.get(this.#emailsUrl, accessToken, (refused, text) => {
         // Who is linked needs no address, so a 4xx ends no sign-in; a 5xx has ended it by now (see transport).
         const emails: unknown = refused ? [] : JSON.parse(String(text));
-        if (Array.isArray(emails)) done(null, { ...record(profile), emails });
+        if (Array.isArray(emails)) done(null, { ...profile, emails });
         else done(new Error("the addresses are no list"));
       });
     });
@@ -53,7 +54,7 @@ export const github: ProviderRow = {
     // Passport's own id would be the text "undefined" when there is none.
     const subject = subjectOf(id);
     if (subject === undefined) return undefined;
-    const { email, emailVerified } = primaryEmail(record(profile).emails);
+    const { email, emailVerified } = primaryEmail(recordOf(profile).emails);
     return { provider: "github", subject, email, emailVerified, name: textOrNull(name) ?? textOrNull(login) };
   },
 };
@@ -61,6 +62,6 @@ export const github: ProviderRow = {
 /** Only the primary one: the others may be old, or belong to somebody else now. */
 function primaryEmail(emails: unknown): { email: string | null; emailVerified: boolean } {
   const rows: readonly unknown[] = Array.isArray(emails) ? emails : [];
-  const primary = rows.map(record).find((row) => row.primary === true);
+  const primary = rows.map(recordOf).find((row) => row.primary === true);
   return { email: textOrNull(primary?.email), emailVerified: primary?.verified === true };
 }

@@ -1,5 +1,6 @@
 // What a provider is to the rest of the gateway, and how one of its strategies is run for one request.
 import { type IncomingMessage, ServerResponse } from "node:http";
+import { recordOf } from "@portico/shared/json";
 import type { Identity, Provider } from "@portico/shared/oauth";
 import type { Request } from "express";
 import passport from "passport";
@@ -79,11 +80,7 @@ function answerWithRedirect(request: IncomingMessage, redirect: (url: string) =>
 
 /** The `_json` of a Passport profile: the provider's own words. */
 export function rawProfile(profile: unknown): Readonly<Record<string, unknown>> {
-  return record(record(profile)._json);
-}
-
-export function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
+  return recordOf(recordOf(profile)._json);
 }
 
 /** A name or an address worth keeping; null for everything else. */
