@@ -2,7 +2,7 @@
 import { recordOf } from "./json.js";
 import type { Identity, OAuthError, Provider } from "./oauth.js";
 import { isOAuthError, isProvider } from "./oauth.js";
-import type { TokenPair } from "./token-pair.js";
+import { readTokenPair, type TokenPair } from "./token-pair.js";
 
 /** All are POST with a JSON body and an assertion as Bearer token. */
 export const INTERNAL_PATHS = {
@@ -146,18 +146,14 @@ export function readRedeem(body: unknown): Redeem | undefined {
   return isTextOrNull(redirect) ? { code, flowCookies, requireFlowCookie, redirect } : undefined;
 }
 
-/** @param readTokens the one reader of token pairs */
-export function readRedeemAnswer(
-  body: unknown,
-  readTokens: (body: unknown) => TokenPair | undefined,
-): RedeemAnswer | undefined {
+export function readRedeemAnswer(body: unknown): RedeemAnswer | undefined {
   const { kind, redirect, error, reason, tokens, flowCookieHash } = recordOf(body);
   if (kind === "refused") return isRefusal(reason) ? { kind, reason } : undefined;
   if (!isText(redirect)) return undefined;
   if (kind === "error") return isOAuthError(error) ? { kind, redirect, error } : undefined;
   if (!isText(flowCookieHash)) return undefined;
   if (kind === "linked") return { kind, redirect, flowCookieHash };
-  const pair = readTokens(tokens);
+  const pair = readTokenPair(tokens);
   return kind === "session" && pair !== undefined
     ? { kind, redirect, flowCookieHash, tokens: pair }
     : undefined;

@@ -4,7 +4,7 @@ import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import { recordOf } from "@portico/shared/json";
 import { ORIGIN_HEADER } from "@portico/shared/session-page";
-import type { TokenPair } from "@portico/shared/token-pair";
+import { readTokenPair, type TokenPair } from "@portico/shared/token-pair";
 import { readAccessClaims } from "../session/access-claims.js";
 import type { CookieTokens } from "../session/credentials.js";
 import {
@@ -17,7 +17,6 @@ import {
   refusalOf,
   senseless,
 } from "./call.js";
-import { readTokenPair } from "./token-pair.js";
 import { isLostAnswer } from "./upstream-error.js";
 
 /** The session made, or the data service's refusal (wrong password, invalid body, too many tries). */

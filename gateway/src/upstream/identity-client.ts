@@ -19,7 +19,6 @@ import {
 } from "@portico/shared/internal-api";
 import { recordOf } from "@portico/shared/json";
 import { type Answer, type Caller, type CallSettings, postJson, refusalOf, senseless } from "./call.js";
-import { readTokenPair } from "./token-pair.js";
 
 /**
  * Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached or does not believe
@@ -66,7 +65,7 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
     },
     async redeem(wish, caller) {
       const answer = await post(INTERNAL_PATHS.redeem, wish, caller);
-      return required(readRedeemAnswer(answer.body, readTokenPair), answer);
+      return required(readRedeemAnswer(answer.body), answer);
     },
     async borrowAccessToken(refreshToken, caller) {
       const answer = await post(INTERNAL_PATHS.lendAccessToken, { refreshToken }, caller);

@@ -1,31 +1,7 @@
 // What is read of the data service's own answers, and what makes no sense.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
-import { readTokenPair } from "./token-pair.js";
 import { foreignError, isLostAnswer, notInTime, readUpstreamError } from "./upstream-error.js";
-
-const PAIR = { accessToken: "a", refreshToken: "r", expTime: 1, refreshExpTime: 2, loginProvider: null };
-
-describe("readTokenPair", () => {
-  it("takes the five keys and nothing else", () => {
-    expect(readTokenPair({ statusCode: 200, message: "Success", ...PAIR })).toEqual(PAIR);
-  });
-
-  it.each<unknown>([
-    undefined,
-    null,
-    "text",
-    [],
-    { ...PAIR, accessToken: undefined },
-    { ...PAIR, accessToken: "" },
-    { ...PAIR, refreshToken: { $ne: null } },
-    { ...PAIR, expTime: "1" },
-    { ...PAIR, refreshExpTime: null },
-    { ...PAIR, loginProvider: 5 },
-  ])("refuses %j", (body) => {
-    expect(readTokenPair(body)).toBeUndefined();
-  });
-});
 
 describe("readUpstreamError", () => {
   it("keeps code, messages, details and Retry-After", () => {
