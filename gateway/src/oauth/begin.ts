@@ -63,10 +63,7 @@ export async function begin(
     await deps.identityClient.startFlow({ ...flow, isOwnOrigin, accessToken }, callerOf(request));
     return state;
   };
-  const { row, settings, callbackUrl } = deps.oauth.of(provider);
-  const transport = { fetch: deps.oauth.fetch, signal: AbortSignal.timeout(deps.oauth.timeoutMs) };
-  const setup = { settings, callbackUrl, store: startStore(keep), transport };
-  const outcome = await runStrategy(row, setup, request, {});
+  const outcome = await runStrategy(deps.oauth.of(provider), startStore(keep), request, {});
   if (outcome.kind === "redirect") {
     writeFlowCookie(request, response, cookie, now);
     return outcome.url;

@@ -104,11 +104,10 @@ async function identify(
   code: string,
   request: Request,
 ): Promise<Identity | { readonly error: OAuthError }> {
-  const { row, settings, callbackUrl } = oauth.of(provider);
-  const transport = { fetch: oauth.fetch, signal: AbortSignal.timeout(oauth.timeoutMs) };
-  const setup = { settings, callbackUrl, store: returnStore({ state, codeVerifier }), transport };
-  const outcome = await runStrategy(row, setup, request, { state, code });
-  const identity = outcome.kind === "profile" ? row.identity(outcome.profile) : undefined;
+  const configured = oauth.of(provider);
+  const store = returnStore({ state, codeVerifier });
+  const outcome = await runStrategy(configured, store, request, { state, code });
+  const identity = outcome.kind === "profile" ? configured.row.identity(outcome.profile) : undefined;
   if (identity !== undefined) return identity;
   const cause = outcome.kind === "failed" ? outcome.cause : new Error("the profile names nobody");
   const { correlationId } = callerOf(request);

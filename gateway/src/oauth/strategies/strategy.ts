@@ -7,12 +7,15 @@ import passport from "passport";
 import type OAuth2Strategy from "passport-oauth2";
 import type { ProviderSettings } from "../provider-settings.js";
 import type { StateStore } from "../state-store.js";
-import type { Transport } from "./transport.js";
+import type { ProviderFetch, Transport } from "./transport.js";
 
 /** Everything a strategy is made of; a fresh one for each request, so nothing is shared. */
 export interface Setup {
   readonly settings: ProviderSettings;
-  /** Absolute, from the settings: no header of a request has a say in it (security row A12). */
+  /**
+   * Absolute, from the settings: no header of a request has a say in it (security row A12). Exactly this has to be registered
+   * with the provider.
+   */
   readonly callbackUrl: string;
   readonly store: StateStore;
   readonly transport: Transport;
@@ -28,6 +31,13 @@ export interface ProviderRow {
   identity(profile: unknown): Identity | undefined;
 }
 
+export interface ConfiguredProvider extends Pick<Setup, "settings" | "callbackUrl"> {
+  readonly row: ProviderRow;
+  readonly fetch: ProviderFetch;
+  /** For token and profile together. */
+  readonly timeoutMs: number;
+}
+
 export type Outcome =
   | { readonly kind: "redirect"; readonly url: string }
   | { readonly kind: "profile"; readonly profile: unknown }
@@ -37,15 +47,16 @@ type Handler = (request: Request, response: ServerResponse, next: () => void) =>
 
 /** Lets Passport run a strategy and tells what came of it. The route decides what to answer. */
 export function runStrategy(
-  row: ProviderRow,
-  setup: Omit<Setup, "transport"> & { readonly transport: Omit<Transport, "fail"> },
+  { row, fetch, timeoutMs, ...setup }: ConfiguredProvider,
+  store: StateStore,
   request: Request,
   query: Readonly<Record<string, string>>,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const fail = (cause: unknown): void => resolve({ kind: "failed", cause });
     try {
-      const strategy = row.strategy({ ...setup, transport: { ...setup.transport, fail } });
+      const transport = { fetch, signal: AbortSignal.timeout(timeoutMs), fail };
+      const strategy = row.strategy({ ...setup, store, transport });
       const done = (error: unknown, profile: unknown, challenge: unknown): void => {
         if (error) fail(error);
         else if (profile) resolve({ kind: "profile", profile });
