@@ -4,6 +4,7 @@
 // joined here, in `operationsFor`. See CONTRIBUTING.md.
 import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
 import type { Audience, Operation, Part } from "@portico/shared/operation";
+import { cookiePrefix } from "@portico/shared/secure-cookies";
 import type { Catalog } from "../catalog/catalog.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
@@ -273,12 +274,11 @@ const NO_OVERRIDES = { shown: {}, creatable: {}, updatable: {} };
 
 /** Cookies have another name on https; see docs/api.md, section 3.3. */
 function securitySchemes(appUrl: string): Part {
-  const prefix = appUrl.startsWith("https:") ? "__Host-" : "";
   return {
     cookie: {
       type: "apiKey",
       in: "cookie",
-      name: `${prefix}accessToken`,
+      name: `${cookiePrefix(appUrl)}accessToken`,
       description: "Set by `POST /login`.",
     },
     bearer: {

@@ -1,6 +1,7 @@
 // Names, writes, reads and clears the flow cookies: each binds one sign-in to the browser that began it.
 import { randomBytes } from "node:crypto";
 import { secretHash } from "@portico/shared/secret-hash";
+import { cookieAttributes, cookiePrefix, isSecureCookie } from "@portico/shared/secure-cookies";
 import type { Request, Response } from "express";
 import { cookiePairs } from "./cookie-header.js";
 
@@ -10,8 +11,6 @@ export interface FlowCookie {
   readonly value: string;
 }
 
-/** No sibling domain can plant a cookie with this prefix. */
-const SECURE_PREFIX = "__Host-";
 /** One per sign-in, so that several tabs do not disturb each other. */
 const NAME = /^(?:__Host-)?oauthFlow-[\w-]{8}$/;
 /** Seconds of the start in base 36, and the secret. */
@@ -24,10 +23,9 @@ const CLOCKS_DIFFER_MS = 30_000;
 
 /** @param origin that will redeem the code: https there means Secure and the prefix */
 export function makeFlowCookie(origin: string, now: Date): FlowCookie {
-  const prefix = origin.startsWith("https:") ? SECURE_PREFIX : "";
   const seconds = Math.floor(now.getTime() / 1000).toString(36);
   return {
-    name: `${prefix}oauthFlow-${randomBytes(6).toString("base64url")}`,
+    name: `${cookiePrefix(origin)}oauthFlow-${randomBytes(6).toString("base64url")}`,
     value: `${seconds}.${randomBytes(32).toString("base64url")}`,
   };
 }
@@ -50,7 +48,7 @@ export function writeFlowCookie(
   now: Date,
 ): void {
   clear(response, genuineFirst(request, now).slice(MAX_PER_JAR - 1));
-  response.cookie(name, value, { ...attributes({ name }), maxAge: LIFETIME_MS, encode: String });
+  response.cookie(name, value, { ...cookieAttributes(name), maxAge: LIFETIME_MS, encode: String });
 }
 
 /** Clears the one that has done its work; other tabs still need theirs. @param hash of its text */
@@ -69,12 +67,10 @@ function genuineFirst(request: Request, now: Date): readonly FlowCookie[] {
   const latest = now.getTime() + CLOCKS_DIFFER_MS;
   return cookiePairs(request.headers.cookie)
     .filter((cookie) => NAME.test(cookie.name) && VALUE.test(cookie.value) && startOf(cookie) <= latest)
-    .sort((a, b) => Number(isSecure(b)) - Number(isSecure(a)) || startOf(b) - startOf(a))
+    .sort(
+      (a, b) => Number(isSecureCookie(b.name)) - Number(isSecureCookie(a.name)) || startOf(b) - startOf(a),
+    )
     .slice(0, 4 * MAX_PER_JAR);
-}
-
-function isSecure({ name }: Pick<FlowCookie, "name">): boolean {
-  return name.startsWith(SECURE_PREFIX);
 }
 
 function startOf({ value }: FlowCookie): number {
@@ -82,10 +78,5 @@ function startOf({ value }: FlowCookie): number {
 }
 
 function clear(response: Response, cookies: readonly FlowCookie[]): void {
-  for (const cookie of cookies) response.cookie(cookie.name, "", { ...attributes(cookie), maxAge: 0 });
-}
-
-/** Lax: the provider sends the browser back from another site. */
-function attributes(cookie: Pick<FlowCookie, "name">) {
-  return { httpOnly: true, sameSite: "lax", path: "/", secure: isSecure(cookie) } as const;
+  for (const { name } of cookies) response.cookie(name, "", { ...cookieAttributes(name), maxAge: 0 });
 }

@@ -1,7 +1,8 @@
 // Names, writes, reads and clears the session cookies; no other file does (contract, section 3.3).
 import { AppError } from "@portico/shared/app-error";
+import { cookieAttributes, cookiePrefix, SECURE_PREFIX } from "@portico/shared/secure-cookies";
 import type { TokenPair } from "@portico/shared/token-pair";
-import type { CookieOptions, Response } from "express";
+import type { Response } from "express";
 import { type CookiePair, cookiePairs } from "./cookie-header.js";
 
 /** `__Host-` names for browsers on https, plain ones for those on http. */
@@ -25,7 +26,6 @@ export type SessionCookies =
 const NAMES = ["accessToken", "refreshToken", "expTime"] as const;
 /** Each is a call, and no browser has many of one name: there is one for each path and parent domain that sets it. */
 const MOST_OF_ONE_NAME = 8;
-const SECURE_PREFIX = "__Host-";
 /** Browsers drop a cookie whose name and value are longer together. */
 const MAX_BYTES = 4096;
 /** Every token we write; nothing in it needs quoting or encoding. */
@@ -78,7 +78,7 @@ function parsedValue(parsed: unknown, name: string): unknown {
  * domain can plant a session of its own with them.
  */
 export function isSpellingOf(spelling: Spelling, origin: string): boolean {
-  return spelling === "prefixed" || !isHttps(origin);
+  return spelling === "prefixed" || cookiePrefix(origin) === "";
 }
 
 /**
@@ -102,7 +102,7 @@ export function writeSessionCookies(
   return takingBack(response, () => {
     for (const { name, value, expires } of cookies) {
       response.cookie(name, value, {
-        ...attributes(isHttps(origin)),
+        ...cookieAttributes(name),
         // Express writes both Max-Age and Expires from this.
         maxAge: Math.max(1_000, expires - now.getTime()),
         encode: String,
@@ -134,7 +134,7 @@ export function clearSessionCookies(header: string | undefined, response: Respon
   for (const prefix of ["", SECURE_PREFIX]) {
     for (const name of NAMES.map((each) => prefix + each)) {
       if (prefix !== cookiePrefix(origin) && !carried.has(name)) continue;
-      response.cookie(name, "", { ...attributes(prefix !== ""), maxAge: 0 });
+      response.cookie(name, "", { ...cookieAttributes(name), maxAge: 0 });
     }
   }
   forbidStoring(response);
@@ -177,19 +177,7 @@ function linesOf(response: Response): readonly string[] {
   return [response.getHeader("Set-Cookie") ?? []].flat().map(String);
 }
 
-function attributes(secure: boolean): CookieOptions {
-  return { httpOnly: true, sameSite: "lax", path: "/", secure };
-}
-
 /** A shared cache must never keep an answer that carries cookies. */
 function forbidStoring(response: Response): void {
   response.set("Cache-Control", "no-store");
-}
-
-function cookiePrefix(origin: string): string {
-  return isHttps(origin) ? SECURE_PREFIX : "";
-}
-
-function isHttps(origin: string): boolean {
-  return origin.startsWith("https:");
 }
