@@ -57,8 +57,7 @@ export function logRequests(
 ): RequestHandler {
   const lines = withoutSecrets(logger);
   return (request, response, next) => {
-    const started = performance.now();
-    const { correlationId: id } = contextOf(request);
+    const { correlationId: id, began } = contextOf(request);
     const { method, path } = request;
     response.once("close", () => {
       if (isQuiet(request)) return;
@@ -68,7 +67,7 @@ export function logRequests(
         path: withoutTokens(path),
         // Node says 200 until a head is sent.
         status: response.headersSent ? response.statusCode : undefined,
-        ms: Math.round((performance.now() - started) * 10) / 10,
+        ms: Math.round((performance.now() - began) * 10) / 10,
       };
       if (response.writableFinished) lines.info(line, "request");
       // It has no end but this one, or a restart of ours.

@@ -1,11 +1,9 @@
 // One operation of the API as the OpenAPI document describes it, with shorthands for writing such descriptions. Pure.
 import type { ERROR_CODES } from "./error-codes.js";
+import type { JsonObject } from "./json.js";
 
 /** A piece of an OpenAPI document or of a JSON Schema. */
-export interface Part {
-  readonly [key: string]: Json;
-}
-type Json = null | boolean | number | string | readonly Json[] | Part;
+export type Part = JsonObject;
 
 /** Who may use an operation: `session` is a signed-in user without an API token. */
 export type Audience = "anyone" | "user" | "session" | "root";
