@@ -1,5 +1,5 @@
 // A place in the journal <-> the `id:` of an event. Encrypted (AES-256-GCM), because it would tell how much others write.
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
 import type { Table } from "../catalog/catalog.js";
 import type { Position } from "../mongo/journal-store.js";
 
@@ -30,7 +30,7 @@ const READER_CHARACTERS = 22;
  * @param reader by `Rights.reader`
  */
 export function readerOf(reader: string): string {
-  return createHash("sha256").update(reader).digest("base64url").slice(0, READER_CHARACTERS);
+  return hash("sha256", reader, "base64url").slice(0, READER_CHARACTERS);
 }
 
 export interface Positions {

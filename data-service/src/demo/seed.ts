@@ -1,5 +1,5 @@
 // Fills an empty database with the demo content; an interrupted filling is completed at the next start.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import type { Collection, Db } from "mongodb";
@@ -96,14 +96,13 @@ async function insertRules({ store, systemTablePrefix, clock }: SeedDeps, catalo
 }
 
 function idFrom(text: string): ObjectId {
-  return ObjectId.createFromHexString(createHash("sha256").update(text).digest("hex").slice(0, 24));
+  return ObjectId.createFromHexString(hash("sha256", text, "hex").slice(0, 24));
 }
 
 /** Ids that are the same in every demo: the time of creation, then a hash of the key. */
 function demoId({ key, createdAt }: DemoRecord): ObjectId {
   const seconds = Math.floor(Date.parse(createdAt) / 1000).toString(16);
-  const hash = createHash("sha256").update(key).digest("hex").slice(0, 16);
-  return ObjectId.createFromHexString(seconds.padStart(8, "0") + hash);
+  return ObjectId.createFromHexString(seconds.padStart(8, "0") + hash("sha256", key, "hex").slice(0, 16));
 }
 
 /** Demo records pass the same checks as anybody's. */

@@ -1,6 +1,6 @@
 // What a client wants to change about a table + the present definitions -> the change to make, or the refusal. Asks no
 // records.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, noObject } from "@portico/shared/json";
 import { ObjectId } from "bson";
@@ -298,7 +298,7 @@ export function confirmHash(
   const kinds = costs.map(({ what, where, why }) => ({ what, where, why }));
   let text = canonical({ before: from, steps: plan.steps, kinds });
   for (const { id, name } of added) text = text.replaceAll(id, `new ${name}`);
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /** 409 for a name that another table has. */

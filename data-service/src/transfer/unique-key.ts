@@ -1,5 +1,5 @@
 // Stored values -> a text that is the same for all that a unique index considers equal. Pure.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { EJSON } from "bson";
 import { bsonTypeOf, isStoredNumber } from "../catalog/bson-json.js";
 import { plainDecimal } from "../catalog/decimal.js";
@@ -8,7 +8,7 @@ import { plainDecimal } from "../catalog/decimal.js";
 export function uniqueKey(fields: readonly string[], values: readonly unknown[]): string {
   // The relaxed form, which is the default, rounds large numbers.
   const text = EJSON.stringify({ fields, values: values.map(comparable) }, { relaxed: false });
-  return createHash("sha256").update(text).digest("base64");
+  return hash("sha256", text, "base64");
 }
 
 /** Numbers are equal by value, whatever their type; objects only with their members in the same order. */

@@ -1,5 +1,5 @@
 // The development provider's token, profile and e-mail endpoints, answered in this process in each provider's form.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { Provider } from "@portico/shared/oauth";
 import type { ProviderFetch } from "../strategies/transport.js";
@@ -19,9 +19,7 @@ export function developmentFetch(codes: DevelopmentCodes, clock: Clock): Provide
 /** The code serves as the access token, too, once PKCE (RFC 7636) has shown who asks. */
 function tokenAnswer(codes: DevelopmentCodes, clock: Clock, form: URLSearchParams): Response {
   const code = form.get("code") ?? "";
-  const challenge = createHash("sha256")
-    .update(form.get("code_verifier") ?? "")
-    .digest("base64url");
+  const challenge = hash("sha256", form.get("code_verifier") ?? "", "base64url");
   const isGood = codes.read(code, clock.now())?.codeChallenge === challenge;
   if (!isGood) return Response.json({ error: "invalid_grant" }, { status: 400 });
   return Response.json({ access_token: code, token_type: "Bearer" });
@@ -34,7 +32,7 @@ function accessTokenOf(url: string, init: RequestInit): string {
 
 function profileOf({ email, name, emailVerified }: Person, provider: Provider | string | undefined): object {
   // The same address is the same account, as long as it is typed the same way.
-  const id = `dev-${createHash("sha256").update(email).digest("hex").slice(0, 16)}`;
+  const id = `dev-${hash("sha256", email, "hex").slice(0, 16)}`;
   return provider === "google"
     ? { sub: id, email, email_verified: emailVerified, name }
     : { id, email, name };
