@@ -10,7 +10,7 @@ import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js"
 import type { ApiTokenCache } from "./api-token-cache.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import { openedOf } from "./session.js";
 import type { LiveSession } from "./session-cache.js";
 import { tellingUncertain } from "./telling-uncertain.js";

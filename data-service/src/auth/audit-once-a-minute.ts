@@ -3,7 +3,7 @@
 import type { Clock } from "@portico/shared/clock";
 import { agingCache } from "./aging-cache.js";
 import type { Audit, AuditEvent } from "./audit.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 
 const MINUTE_MS = 60_000;
 const MAX_REMEMBERED = 10_000;

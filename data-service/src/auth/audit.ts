@@ -6,7 +6,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { piecesOf } from "../pieces.js";
 import type { RequireSpace } from "../space-check.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 
 /** Everything that is recorded. */
 export const AUDIT_EVENTS = [

@@ -5,7 +5,7 @@ import { saysUncertain } from "../records/whole/uncertain.js";
 import { type UpdateRequest, update } from "../records/write/update.js";
 import { COMPARED, eventsOfChange } from "./account-events.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import { tellingUncertain } from "./telling-uncertain.js";
 
 /** @param by who does it, as the audit log's details say it */

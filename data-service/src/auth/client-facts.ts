@@ -6,7 +6,20 @@ import { clientAddress } from "@portico/shared/trust-proxy";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { sessionOf } from "../principal.js";
-import type { ClientFacts } from "./issue-session.js";
+
+/** Who asks, as sessions, refusals and the audit log need it. */
+export interface ClientFacts {
+  /** The web origin the session is for, or is to be for; null when no browser asked. */
+  readonly origin: string | null;
+  readonly userAgent: string | null;
+  readonly address: string | null;
+  /** The request's id, for the audit log. */
+  readonly correlationId?: string;
+  /** Those whose pages the gateway serves, where the call came by one. */
+  readonly pageOrigins?: readonly string[];
+  /** Whether an answer can still reach whoever asks: asked when that matters, as they may hang up at any time. */
+  readonly isWaiting?: () => Promise<boolean>;
+}
 
 /** Shown to the user in the list of their sessions; nobody needs more of it. */
 const USER_AGENT_MAX_CHARACTERS = 256;

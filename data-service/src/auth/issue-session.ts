@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { TokenPair } from "@portico/shared/token-pair";
+import type { ClientFacts } from "./client-facts.js";
 import { type Origins, type Session, sessionExpiry } from "./session.js";
 import { type Tokens, tokenPair } from "./token-pair.js";
 
@@ -13,20 +14,6 @@ export interface IssueSessionDeps {
   };
   readonly tokens: Tokens;
   readonly clock: Clock;
-}
-
-/** Where a sign-in came from. */
-export interface ClientFacts {
-  /** The web origin the session is for; null when no browser asked. */
-  readonly origin: string | null;
-  readonly userAgent: string | null;
-  readonly address: string | null;
-  /** The request's id, for the audit log. */
-  readonly correlationId?: string;
-  /** Those whose pages the gateway serves, where the call came by one. */
-  readonly pageOrigins?: readonly string[];
-  /** Whether an answer can still reach whoever asks: asked when that matters, as they may hang up at any time. */
-  readonly isWaiting?: () => Promise<boolean>;
 }
 
 /** Who signed in and how. */

@@ -1,7 +1,7 @@
 // Refresh token -> an access token for one call, without changing the session or its refresh token.
 import type { Logger } from "@portico/shared/logger";
 import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import type { Tokens } from "./token-pair.js";
 
 export interface LendAccessTokenDeps extends AcceptRefreshDeps {

@@ -4,7 +4,7 @@ import { begunOn, isServed, pageRefused } from "@portico/shared/session-page";
 import { type Requester, sessionOf } from "../principal.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import { type RefreshTokens, TOKEN_MAX_CHARACTERS } from "./refresh-token.js";
 import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";

@@ -7,7 +7,7 @@ import { ANONYMOUS } from "../principal.js";
 import { uncertain } from "../records/whole/uncertain.js";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import { lendAccessToken } from "./lend-access-token.js";
 import { type LogOutDeps, logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";

@@ -4,7 +4,7 @@ import type { Logger } from "@portico/shared/logger";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { type AcceptRefreshDeps, acceptRefresh } from "./accept-refresh.js";
 import { BodyReader } from "./body-reader.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 import { type RefreshClaims, TOKEN_MAX_CHARACTERS } from "./refresh-token.js";
 import { type Session, sessionExpiry } from "./session.js";
 import type { Throttle } from "./throttle.js";

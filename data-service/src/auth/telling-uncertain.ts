@@ -1,7 +1,7 @@
 // What the audit log says of a change that the database has not confirmed.
 import { mayStillBeDone, throwUnanswered } from "../records/whole/uncertain.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
-import type { ClientFacts } from "./issue-session.js";
+import type { ClientFacts } from "./client-facts.js";
 
 /**
  * Makes a change that the audit log tells of. Where nobody knows whether it was made, its events are told all the same, marked

@@ -5,7 +5,7 @@ import type { SignIn, SignInAnswer } from "@portico/shared/internal-api";
 import type { Identity } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
-import type { ClientFacts } from "../auth/issue-session.js";
+import type { ClientFacts } from "../auth/client-facts.js";
 import type { AccountDecision } from "./decide-account.js";
 import { type ForeseeDeps, foresee } from "./find-user.js";
 

@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Provider } from "@portico/shared/oauth";
 import type { AuditEvent, AuditLog } from "../auth/audit.js";
-import type { ClientFacts } from "../auth/issue-session.js";
+import type { ClientFacts } from "../auth/client-facts.js";
 import type { RootOrigin } from "../auth/session.js";
 import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { AdminStore } from "../mongo/admin-store.js";

@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import type { AuditEvent, AuditLog } from "../auth/audit.js";
-import type { ClientFacts } from "../auth/issue-session.js";
+import type { ClientFacts } from "../auth/client-facts.js";
 import { isAlive, type RootOrigin, type Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
 import { tellingUncertain } from "../auth/telling-uncertain.js";

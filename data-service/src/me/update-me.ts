@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { endedMeanwhile } from "@portico/shared/bearer-token";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { AuditEvent, AuditLog } from "../auth/audit.js";
-import type { ClientFacts } from "../auth/issue-session.js";
+import type { ClientFacts } from "../auth/client-facts.js";
 import type { LogInUser } from "../auth/log-in.js";
 import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
