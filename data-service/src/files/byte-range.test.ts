@@ -64,6 +64,7 @@ describe("failedCondition", () => {
     [{}, undefined],
     [{ "if-match": '"abc"' }, undefined],
     [{ "if-match": '"x", "abc"' }, undefined],
+    [{ "if-match": '"x,y","abc",' }, undefined],
     [{ "if-match": "*" }, undefined],
     [{ "if-match": '"x"' }, "If-Match"],
     [{ "if-match": 'W/"abc"' }, "If-Match"],

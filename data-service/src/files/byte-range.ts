@@ -1,5 +1,6 @@
 // `If-Match`, `Range` and `If-Range` of a request -> which bytes to send, if any (RFC 9110, sections 13 and 14). Pure.
 import parseRange from "range-parser";
+import { tagsIn } from "../http/entity-tags.js";
 
 /** Both ends are sent. */
 export interface ByteRange {
@@ -36,7 +37,7 @@ export function failedCondition(
 ): "If-Match" | "If-Unmodified-Since" | undefined {
   const { "if-match": tags, "if-unmodified-since": since } = headers;
   if (tags !== undefined) {
-    const isMatch = tags.trim() === "*" || tags.split(",").some((tag) => tag.trim() === etag);
+    const isMatch = tags.trim() === "*" || tagsIn(tags).includes(etag);
     return isMatch ? undefined : "If-Match";
   }
   const time = Date.parse(since ?? "");

@@ -9,6 +9,7 @@ import type { Json } from "@portico/shared/json";
 import { isStoredNumber } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import { VERSION_FIELD } from "../catalog/own-fields.js";
+import { tagsIn } from "../http/entity-tags.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Document, StoredRecord } from "../query/lower/document.js";
 
@@ -45,7 +46,7 @@ export function etagOf({ json, version }: Versioned): string {
   return `"${version ?? ""}-${digest}"`;
 }
 
-const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
+const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
 /**
  * Reads If-Match. Tags that are weak or not ours match no version.
@@ -53,12 +54,12 @@ const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
  */
 export function expectedVersions(ifMatch: string | undefined): Expected {
   if (ifMatch === undefined || ifMatch.trim() === "*") return undefined;
-  return ifMatch.split(",").map((each) => {
-    const tag = ENTITY_TAG.exec(each.trim());
-    if (tag === null)
-      throw new AppError("BAD_REQUEST", 'If-Match must be * or ETags in quotes: If-Match: "3-k2d0a".');
-    const version = /^(\d{1,15})-/.exec(tag[2] ?? "")?.[1];
-    if (tag[1] !== undefined) return "weak";
+  const tags = tagsIn(ifMatch);
+  if (tags.length === 0 || !tags.every((tag) => ENTITY_TAG.test(tag)))
+    throw new AppError("BAD_REQUEST", 'If-Match must be * or ETags in quotes: If-Match: "3-k2d0a".');
+  return tags.map((tag) => {
+    if (tag.startsWith("W/")) return "weak";
+    const version = /^"(\d{1,15})-/.exec(tag)?.[1];
     return version === undefined ? "none" : Number(version);
   });
 }
