@@ -151,7 +151,7 @@ async function wire({ config, logger, secrets, metrics, store }: Opened): Promis
       ...records,
       roles: systemTableNames(config.systemTablePrefix).roles,
       principalOf: async (userId) => {
-        const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
+        const found = await users.findActive(userId);
         if (found === undefined) return undefined;
         const { roleId, isRootAdmin } = found;
         return { kind: "user", userId, roleId, isRootAdmin };

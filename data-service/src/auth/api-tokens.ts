@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { endedMeanwhile } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
+import { hexId } from "../catalog/hex-id.js";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
 import { throwAway } from "../mongo/driver-errors.js";
 import { mayStillBeDone } from "../records/whole/uncertain.js";
@@ -84,7 +85,7 @@ export async function listApiTokens({ apiTokens }: ApiTokensDeps, userId: string
 
 /** @throws AppError 404, also for other people's tokens */
 export async function readApiToken(deps: ApiTokensDeps, userId: string, id: string): Promise<JsonObject> {
-  const token = await deps.apiTokens.findOf(userId, id);
+  const token = await deps.apiTokens.findOf(userId, requireTokenId(id));
   if (token === undefined) throw noSuchToken();
   return shown(token);
 }
@@ -93,14 +94,21 @@ export async function readApiToken(deps: ApiTokensDeps, userId: string, id: stri
 export async function revokeApiToken(
   { apiTokens, apiTokenCache, audit }: ApiTokensDeps,
   userId: string,
-  id: string,
+  given: string,
   client: ClientFacts,
 ): Promise<void> {
+  const id = requireTokenId(given);
   const event: AuditEvent = { event: "token.revoked", userId, details: { tokenId: id } };
   const remove = () => apiTokens.removeOf(userId, id).finally(() => apiTokenCache.forgetAll());
   const isRevoked = await tellingUncertain({ audit, client }, () => [event], remove);
   if (!isRevoked) throw noSuchToken();
   await audit.record(event, client);
+}
+
+function requireTokenId(given: string): string {
+  const id = hexId(given);
+  if (id === undefined) throw noSuchToken();
+  return id;
 }
 
 function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt" | "readOnly"> {

@@ -50,13 +50,11 @@ export function makeApiTokenStore(db: Db): ApiTokenStore {
     },
     countOf: (userId) => tokens.countDocuments({ userId: ObjectId.createFromHexString(userId) }),
     async findOf(userId, id) {
-      const which = ownToken(userId, id);
-      const document = which === undefined ? null : await tokens.findOne(which);
+      const document = await tokens.findOne(ownToken(userId, id));
       return document === null ? undefined : toApiToken(document);
     },
     async removeOf(userId, id) {
-      const which = ownToken(userId, id);
-      return which !== undefined && (await tokens.deleteOne(which)).deletedCount === 1;
+      return (await tokens.deleteOne(ownToken(userId, id))).deletedCount === 1;
     },
     async removeAllOf(userId) {
       await tokens.deleteMany({ userId: ObjectId.createFromHexString(userId) });
@@ -64,9 +62,7 @@ export function makeApiTokenStore(db: Db): ApiTokenStore {
   };
 }
 
-/** @returns undefined for something that can't be a token's id */
-function ownToken(userId: string, id: string): { _id: ObjectId; userId: ObjectId } | undefined {
-  if (!/^[0-9a-f]{24}$/.test(id)) return undefined;
+function ownToken(userId: string, id: string): { _id: ObjectId; userId: ObjectId } {
   return { _id: ObjectId.createFromHexString(id), userId: ObjectId.createFromHexString(userId) };
 }
 

@@ -9,6 +9,7 @@ import {
   type Table,
   targetOf,
 } from "../catalog/catalog.js";
+import { hexId } from "../catalog/hex-id.js";
 import { checkedElsewhere } from "../permission/check-rule.js";
 import type { Compiled, WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
@@ -126,23 +127,19 @@ function readQuestion(body: Json): Question {
     problems.push("user: give either a user or a role, by id; role null stands for everyone");
   if (body.user !== undefined && typeof body.user !== "string")
     problems.push("user: must be the id of a user");
-  if (body.role !== undefined && body.role !== null && !isObjectId(body.role))
+  const role = body.role === null ? null : hexId(body.role);
+  if (body.role !== undefined && role === undefined)
     problems.push("role: must be the id of a role, or null for everyone");
   if (body.id !== undefined && typeof body.id !== "string" && typeof body.id !== "number")
     problems.push("id: must be the id of a record");
   if (problems.length > 0 || action === undefined)
     throw new AppError("VALIDATION_ERROR", { message: problems });
-  const role = typeof body.role === "string" ? body.role : null;
   return {
-    who: typeof body.user === "string" ? { user: body.user } : { role },
+    who: typeof body.user === "string" ? { user: body.user } : { role: role ?? null },
     table: String(body.table),
     action,
     id: body.id === undefined ? undefined : String(body.id),
   };
-}
-
-function isObjectId(json: Json): boolean {
-  return typeof json === "string" && /^[0-9a-f]{24}$/.test(json);
 }
 
 async function rightsOf(deps: ExplainPermissionDeps, catalog: Catalog, { who }: Question): Promise<Rights> {
@@ -150,7 +147,8 @@ async function rightsOf(deps: ExplainPermissionDeps, catalog: Catalog, { who }: 
     if (who.role !== null) await requireRole(deps, catalog, who.role);
     return deps.rights.ofRole(who.role);
   }
-  const principal = await deps.principalOf(who.user);
+  const userId = hexId(who.user);
+  const principal = userId === undefined ? undefined : await deps.principalOf(userId);
   if (principal === undefined) throw new AppError("NOT_FOUND", "There is no active user with this id.");
   return deps.rights(principal);
 }

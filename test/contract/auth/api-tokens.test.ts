@@ -318,6 +318,18 @@ describe("an API token", () => {
   });
 });
 
+describe("an API token's id", () => {
+  it("names it in capitals, too, and in the audit log as it is", async () => {
+    const { id, token } = await makeToken();
+    const address = `/auth/api-tokens/${id.toUpperCase()}`;
+    expect((await ann.get(address)).body.data[0].id).toBe(id);
+    expect((await ann.delete(address)).status).toBe(200);
+    expect((await using(token).get("/me")).status).toBe(401);
+    const revoked = { event: "token.revoked", "details.tokenId": id };
+    expect(await database.db().collection("svc_audit").countDocuments(revoked)).toBe(1);
+  });
+});
+
 describe("DELETE /auth/api-tokens/{id}", () => {
   it("revokes at once here and within five seconds elsewhere", async () => {
     const { token, id } = await makeToken();

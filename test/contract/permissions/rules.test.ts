@@ -1489,6 +1489,15 @@ describe("asking about permissions", () => {
     expect(body.data).toEqual([]);
   });
 
+  it("takes ids in capitals, as other calls do", async () => {
+    await rule({ filter: { owner: "$user.id" } });
+    const asked = { table: "notes", action: "read", id: notes[0]?.id };
+    for (const [who, id] of Object.entries({ user: annId, role })) {
+      const { status, body } = await explain({ ...asked, [who]: id.toUpperCase() });
+      expect([status, body]).toEqual([200, (await explain({ ...asked, [who]: id })).body]);
+    }
+  });
+
   it("is for root admins, and refuses what makes no sense", async () => {
     expect((await ann.post("/svc_permission/explain", {})).status).toBe(403);
     expect((await anyone.post("/svc_permission/explain", {})).status).toBe(401);

@@ -2,7 +2,7 @@
 import {
   dataAnswer,
   FORWARDED,
-  OBJECT_ID,
+  GIVEN_ID,
   type Operation,
   object,
   type Part,
@@ -12,8 +12,8 @@ import { ACTIONS } from "../../permission/rule.js";
 
 const QUESTION = object(
   {
-    user: OBJECT_ID,
-    role: { ...OBJECT_ID, type: ["string", "null"] },
+    user: GIVEN_ID,
+    role: { ...GIVEN_ID, type: ["string", "null"] },
     table: TEXT,
     action: { enum: [...ACTIONS] },
     id: { type: ["string", "integer"] },
