@@ -36,6 +36,11 @@ export class AppError extends Error {
     this.details = details;
     this.headers = headers ?? {};
   }
+
+  /** What is wrong, each for itself. */
+  get violations(): readonly string[] {
+    return typeof this.messages === "string" ? [this.messages] : this.messages;
+  }
 }
 
 /** A refusal of a request that may be sent again: 503. @param retryAfterSeconds how long the client is told to wait */

@@ -94,8 +94,8 @@ function isInside({ files, folders }: FileDeps["fileTables"], table: unknown, re
 function namingRecursive({ fileTables }: FileDeps, error: unknown): unknown {
   if (!isConflict(error) || !isInside(fileTables, error.details?.table, error.details?.relation))
     return error;
-  const { code, messages, details, headers } = error;
-  const message = [messages].flat().join(" ").replace(/\.$/, ", or send ?recursive=true.");
+  const { code, violations, details, headers } = error;
+  const message = violations.join(" ").replace(/\.$/, ", or send ?recursive=true.");
   return new AppError(code, { message, headers, ...(details && { details }), cause: error });
 }
 

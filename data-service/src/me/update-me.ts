@@ -181,7 +181,7 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
     return violations.length === 0 ? result : undefined;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "VALIDATION_ERROR") throw error;
-    for (const message of [error.messages].flat()) violations.push(message);
+    for (const message of error.violations) violations.push(message);
     return undefined;
   }
 }

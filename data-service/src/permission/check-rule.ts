@@ -144,14 +144,14 @@ function compileProblem(
   member: string,
   table: Table,
   context: RuleContext,
-): string[] {
+): readonly string[] {
   const value = rule[member];
   if (value === undefined || value === null) return [];
   try {
     compileRule({ ...BARE, action, table: table.name, [member]: value }, table, context);
     return [];
   } catch (error) {
-    if (error instanceof AppError) return [error.messages].flat().map(String);
+    if (error instanceof AppError) return error.violations;
     throw error;
   }
 }

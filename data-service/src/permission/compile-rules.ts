@@ -67,7 +67,7 @@ export function compileStored(rule: Rule, table: Table, context: RuleContext): C
   try {
     return { grants: [compileRule(rule, table, context)] };
   } catch (error) {
-    if (error instanceof AppError) return { grants: [], because: [error.messages].flat().join("; ") };
+    if (error instanceof AppError) return { grants: [], because: error.message };
     throw error;
   }
 }

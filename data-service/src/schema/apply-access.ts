@@ -230,7 +230,7 @@ async function refusalsOf(
     await context.hooks.beforeCreate(catalog, [json], { pathOf: alone, isComing });
     return [];
   } catch (error) {
-    if (error instanceof AppError) return [error.messages].flat().map((problem) => `${path}.${problem}`);
+    if (error instanceof AppError) return error.violations.map((problem) => `${path}.${problem}`);
     throw error;
   }
 }

@@ -195,14 +195,14 @@ async function differenceOf(
     return {
       name,
       changes: [...first, ...steps],
-      problems: refusal === undefined ? [] : [refusal.messages].flat(),
+      problems: refusal?.violations ?? [],
       confirmable,
       looksRenamed: from !== undefined && to !== undefined && looksRenamed({ before: from, after: to }),
       plan,
     };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const problems = [error.messages].flat();
+    const problems = error.violations;
     return { name, changes: first, problems, confirmable: false, looksRenamed: false, plan: undefined };
   }
 }

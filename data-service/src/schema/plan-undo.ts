@@ -131,7 +131,7 @@ function fittingNow(wanted: TableDefinition, check: () => TableDefinition): Tabl
     return check();
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "SCHEMA_ERROR") throw error;
-    const message = [error.messages].flat().map((each) => byName(each, wanted));
+    const message = error.violations.map((each) => byName(each, wanted));
     throw new AppError("CONFLICT", { message, cause: error });
   }
 }

@@ -142,7 +142,7 @@ function assign(refusal: AppError, part: readonly Row[], judged: Judged): (reado
     const half = Math.ceil(part.length / 2);
     return [part.slice(half), part.slice(0, half)];
   }
-  judged.rejected.push({ line: only.line, messages: messagesOf(refusal) });
+  judged.rejected.push({ line: only.line, messages: refusal.violations });
   return [];
 }
 
@@ -173,15 +173,11 @@ const POSITION = /^\[(\d+)\](?:\.|: )/;
 /** Violations in a list begin with the position of their record. @returns undefined when one does not */
 function byPosition(refusal: AppError): Map<number, string[]> | undefined {
   const messages = new Map<number, string[]>();
-  for (const message of messagesOf(refusal)) {
+  for (const message of refusal.violations) {
     const position = POSITION.exec(message);
     if (position === null) return undefined;
     const at = Number(position[1]);
     getOrMake(messages, at, () => [] as string[]).push(message.slice(position[0].length));
   }
   return messages;
-}
-
-export function messagesOf(error: AppError): string[] {
-  return [error.messages].flat();
 }

@@ -13,7 +13,7 @@ import { findTable, requireSameNames } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
 import { bindHeader } from "./bind-header.js";
-import { bodyOfRow, examine, isAboutRecords, messagesOf, type Rejected, type Target } from "./examine.js";
+import { bodyOfRow, examine, isAboutRecords, type Rejected, type Target } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
@@ -172,8 +172,8 @@ function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
   const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
   const at = batch.length === 1 ? 0 : batch.every(isFlat) ? refusedAt(refusal) : undefined;
   const line = at === undefined ? undefined : batch[at]?.line;
-  if (line !== undefined) return { line, messages: messagesOf(refusal) };
-  const messages = messagesOf(refusal).map((message) => `or one of those up to ${last}: ${message}`);
+  if (line !== undefined) return { line, messages: refusal.violations };
+  const messages = refusal.violations.map((message) => `or one of those up to ${last}: ${message}`);
   return { line: first, messages };
 }
 

@@ -138,7 +138,7 @@ export function alternativesFor(
     }
   });
   const [first] = refusals.toSorted(
-    (a, b) => Number(b.lets) - Number(a.lets) || countOf(a.error) - countOf(b.error),
+    (a, b) => Number(b.lets) - Number(a.lets) || a.error.violations.length - b.error.violations.length,
   );
   if (alternatives.length === 0 && first !== undefined) throw first.error;
   return alternatives;
@@ -173,10 +173,6 @@ export async function unwritable(
     const member = memberNamed(table, name);
     return member !== undefined && !isGenerated(member) && !fitting.some(({ view }) => view.mayWrite(member));
   });
-}
-
-function countOf(error: AppError): number {
-  return [error.messages].flat().length;
 }
 
 /**

@@ -88,5 +88,5 @@ function told(error: AppError, prefix: string): string[] {
   // `[0].body` would be a column of that name.
   if (error instanceof NoObject && prefix !== "")
     return [`${asWhole(prefix)}must be a JSON object, not ${error.kind}`];
-  return [error.messages].flat().map((message) => prefix + message);
+  return error.violations.map((message) => prefix + message);
 }
