@@ -1,7 +1,7 @@
 // Portico's own tables, defined like anybody's tables.
 import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
-import { ID_TYPES, type OnDelete, type OwnCreate } from "./catalog.js";
+import { ID_TYPES, type OnDelete } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import { type ColumnDefinition, type RelationDefinition, SHARD_KEYS } from "./definition.js";
 
@@ -37,49 +37,27 @@ function toOne(name: string, table: string, onDelete: OnDelete = "SET NULL"): Re
   };
 }
 
-function systemTable(
-  name: string,
-  parts: {
-    description?: string;
-    columns: ColumnDefinition[];
-    relations?: RelationDefinition[];
-    uniques?: string[][];
-    fields?: Record<string, string>;
-    secrets?: string[];
-    indexes?: string[][];
-    journal?: boolean;
-    ownCreate?: OwnCreate;
-    changesOnlyLink?: boolean;
-    uniquesWithNull?: string[][];
-    readOnlyRelations?: string[];
-    filled?: string[];
-    addresses?: string[];
-  },
-): SystemTableDefinition {
-  const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
-  const { description = null, uniques = [] } = parts;
-  const { ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = parts;
-  const { readOnlyRelations = [], filled = [], addresses = [] } = parts;
+type Settings = Omit<SystemTableDefinition, "id" | "name" | "columns" | "storage">;
+
+interface Parts extends Partial<Settings>, Pick<SystemTableDefinition, "columns"> {
+  readonly fields?: Record<string, string>;
+}
+
+function systemTable(name: string, { fields, ...parts }: Parts): SystemTableDefinition {
+  const { columns, relations = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
     id: name,
     name,
-    description,
+    description: null,
     singleton: false,
     idType: "objectId",
-    uniques,
-    indexes,
-    columns,
     relations,
-    secrets,
-    journal,
-    ownCreate,
-    changesOnlyLink,
-    uniquesWithNull,
-    readOnlyRelations,
-    filled,
-    addresses,
+    uniques: [],
+    indexes: [],
+    secrets: [],
+    ...parts,
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
