@@ -4,7 +4,7 @@ import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import type { PatternCheck } from "./check-pattern.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./column-types.js";
-import type { ColumnDefinition, RulesDefinition } from "./definition.js";
+import { type ColumnDefinition, plainColumn, type RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { brokenRules } from "./rules.js";
@@ -57,18 +57,7 @@ export function checkColumn(
 
 /** Takes the place of a column that was refused, so that later problems name the right position. */
 function unreadableColumn(name: string): ColumnDefinition {
-  return {
-    id: "",
-    name,
-    type: "json",
-    required: false,
-    unique: false,
-    hidden: false,
-    readOnly: false,
-    encrypted: false,
-    searchable: false,
-    description: null,
-  };
+  return plainColumn(name, "json", { id: "" });
 }
 
 function checkFlags(reader: DefinitionReader, column: ColumnDefinition): void {

@@ -1,7 +1,7 @@
 // A client's relation -> a complete one; problems go to the reader.
 import { ON_DELETE, type OnDelete } from "./catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
-import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
+import { plainRelation, RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { memberNameProblem } from "./names.js";
@@ -55,17 +55,7 @@ function checkCounted(reader: DefinitionReader, type: RelationType, inverse: str
 
 /** Takes the place of a relation that was refused, so that later problems name the right position. */
 function unreadableRelation(name: string, inverse: string | null): RelationDefinition {
-  return {
-    id: "",
-    name,
-    type: "many-to-one",
-    table: "",
-    inverse,
-    required: false,
-    onDelete: "SET NULL",
-    counted: false,
-    description: null,
-  };
+  return plainRelation(name, "", { id: "", inverse });
 }
 
 function checkOnDelete(reader: DefinitionReader, list: boolean, required: boolean): OnDelete {

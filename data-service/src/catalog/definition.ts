@@ -46,6 +46,47 @@ export interface RelationDefinition {
   readonly description: string | null;
 }
 
+/** A column whose id is its name, with the defaults of whatever isn't said. */
+export function plainColumn(
+  name: string,
+  type: ColumnType,
+  own: Partial<ColumnDefinition> = {},
+): ColumnDefinition {
+  return {
+    id: name,
+    name,
+    type,
+    required: false,
+    unique: false,
+    hidden: false,
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    description: null,
+    ...own,
+  };
+}
+
+/** A link to one record of a table; its id is its name, with the defaults of whatever isn't said. */
+export function plainRelation(
+  name: string,
+  table: string,
+  own: Partial<RelationDefinition> = {},
+): RelationDefinition {
+  return {
+    id: name,
+    name,
+    type: "many-to-one",
+    table,
+    inverse: null,
+    required: false,
+    onDelete: "SET NULL",
+    counted: false,
+    description: null,
+    ...own,
+  };
+}
+
 export interface TableDefinition {
   readonly id: string;
   readonly name: string;

@@ -1,41 +1,8 @@
 // Portico's own tables, defined like anybody's tables.
 import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
-import { ID_TYPES, type OnDelete } from "./catalog.js";
-import type { ColumnType } from "./column-types.js";
-import { type ColumnDefinition, type RelationDefinition, SHARD_KEYS } from "./definition.js";
-
-type Extras = Partial<Omit<ColumnDefinition, "id" | "name" | "type">>;
-
-function column(name: string, type: ColumnType, extras: Extras = {}): ColumnDefinition {
-  return {
-    id: name,
-    name,
-    type,
-    required: false,
-    unique: false,
-    hidden: false,
-    readOnly: false,
-    encrypted: false,
-    searchable: false,
-    description: null,
-    ...extras,
-  };
-}
-
-function toOne(name: string, table: string, onDelete: OnDelete = "SET NULL"): RelationDefinition {
-  return {
-    id: name,
-    name,
-    type: "many-to-one",
-    table,
-    inverse: null,
-    required: false,
-    onDelete,
-    counted: false,
-    description: null,
-  };
-}
+import { ID_TYPES } from "./catalog.js";
+import { plainColumn as column, SHARD_KEYS, plainRelation as toOne } from "./definition.js";
 
 type Settings = Omit<SystemTableDefinition, "id" | "name" | "columns" | "storage">;
 
@@ -147,7 +114,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       ],
       // A rule without a role applies to everybody: so a role's rules must be deleted with it, and never turn into such
       // rules.
-      relations: [toOne("role", names.roles, "CASCADE")],
+      relations: [toOne("role", names.roles, { onDelete: "CASCADE" })],
       // A change that makes records as well may be taken back much later, by another process. Who has changed the rule
       // meanwhile, and seen whose it was then, would find it applied to others.
       changesOnlyLink: true,
@@ -196,7 +163,6 @@ function routeHandlerTable(names: SystemTableNames): SystemTableDefinition {
 /** Files and folders. The bytes of a file are stored elsewhere (files/contents), under a key that its record names. */
 function fileTables(names: SystemTableNames): SystemTableDefinition[] {
   const readOnly = { readOnly: true };
-  const folder = toOne("folder", names.folders, "RESTRICT");
   return [
     systemTable(names.folders, {
       columns: [
@@ -207,7 +173,7 @@ function fileTables(names: SystemTableNames): SystemTableDefinition[] {
         }),
         column("order", "int", { required: true, default: 0 }),
       ],
-      relations: [toOne("parent", names.folders, "RESTRICT")],
+      relations: [toOne("parent", names.folders, { onDelete: "RESTRICT" })],
       filled: ["slug"],
       uniquesWithNull: [
         ["parent", "name"],
@@ -225,7 +191,10 @@ function fileTables(names: SystemTableNames): SystemTableDefinition[] {
         column("height", "int", readOnly),
         column("isPublic", "boolean", { required: true, default: false }),
       ],
-      relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", names.users)],
+      relations: [
+        toOne("folder", names.folders, { onDelete: "RESTRICT", inverse: "files" }),
+        toOne("uploadedBy", names.users),
+      ],
       readOnlyRelations: ["uploadedBy"],
       ownCreate: "upload",
     }),
