@@ -11,7 +11,8 @@ import { brokenRules } from "./rules.js";
 
 const MAX_ENUM_VALUES = 1000;
 
-const COLUMN_KEYS = [
+/** The keys that a client may set for a column. */
+export const COLUMN_KEYS: readonly string[] = [
   ...["name", "type", "required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable"],
   ...["options", "rules", "description"],
 ];

@@ -7,7 +7,10 @@ import type { DefinitionReader } from "./definition-reader.js";
 import { memberNameProblem } from "./names.js";
 import { systemTableNames } from "./system-tables.js";
 
-const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
+/** The keys that a client may set for a relation. */
+export const RELATION_KEYS: readonly string[] = [
+  ...["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"],
+];
 
 /**
  * @param reader undefined if the client did not send an object

@@ -4,7 +4,9 @@ import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/
 import { type JsonRead, readJson } from "@portico/shared/read-json";
 import { type FileAccess, NO_ACCESS, readAccess, writeAccess } from "../permission/access-file.js";
 import type { StoredAccess } from "../permission/rule.js";
+import { COLUMN_KEYS } from "./check-column.js";
 import { TABLE_KEYS } from "./check-definition.js";
+import { RELATION_KEYS } from "./check-relation.js";
 import { linkField } from "./check-storage.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { definitionJson } from "./merge-definition.js";
@@ -92,11 +94,8 @@ export function matchTable(
   );
 }
 
-const COLUMN_KEYS = [
-  ...["required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable", "options", "rules"],
-  "description",
-];
-const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "description"];
+/** These stay as they are when a file leaves them out. */
+const KEPT_KEYS = ["name", "type", "table"];
 
 /**
  * The body of the change that makes a table what the file says. The file is the whole truth, so whatever it leaves out is
@@ -105,7 +104,7 @@ const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "descriptio
 export function changeBody(table: FileTable, existing: TableDefinition): JsonObject {
   const { id: _id, ...json } = table.json;
   return {
-    ...nulls(TABLE_KEYS.filter((key) => key !== "name")),
+    ...nulls(TABLE_KEYS),
     ...json,
     columns: withIds(json.columns, existing.columns, COLUMN_KEYS),
     relations: withIds(json.relations, existing.relations, RELATION_KEYS),
@@ -115,7 +114,7 @@ export function changeBody(table: FileTable, existing: TableDefinition): JsonObj
 }
 
 function nulls(keys: readonly string[]): Record<string, null> {
-  return Object.fromEntries(keys.map((key) => [key, null]));
+  return Object.fromEntries(keys.filter((key) => !KEPT_KEYS.includes(key)).map((key) => [key, null]));
 }
 
 function withIds(
