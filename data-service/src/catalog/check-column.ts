@@ -3,7 +3,14 @@ import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import type { PatternCheck } from "./check-pattern.js";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./column-types.js";
+import {
+  COLUMN_TYPE_NAMES,
+  COLUMN_TYPES,
+  type ColumnType,
+  canBeUnique,
+  columnOf,
+  isText,
+} from "./column-types.js";
 import { type ColumnDefinition, plainColumn, type RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
@@ -63,12 +70,10 @@ function unreadableColumn(name: string): ColumnDefinition {
 
 function checkFlags(reader: DefinitionReader, column: ColumnDefinition): void {
   const { type, unique, searchable, encrypted } = column;
-  if (unique && (type === "json" || type === "enumList"))
-    reader.problem("unique", `${type} columns can't be unique`);
+  if (unique && !canBeUnique(type)) reader.problem("unique", `${type} columns can't be unique`);
   if (unique && encrypted) reader.problem("unique", "an encrypted column can't be unique");
-  if (searchable && !COLUMN_TYPES[type].families.includes("text")) {
+  if (searchable && !isText(type))
     reader.problem("searchable", "only string and text columns can be searchable");
-  }
   if (searchable && encrypted) reader.problem("searchable", "an encrypted column can't be searchable");
 }
 
@@ -101,7 +106,7 @@ const TEXT_RULES = ["minLength", "maxLength", "pattern", "format"];
 const LIST_RULES = ["minItems", "maxItems"];
 
 function rulesOf(type: ColumnType): string[] {
-  if (COLUMN_TYPES[type].families.includes("text")) return TEXT_RULES;
+  if (isText(type)) return TEXT_RULES;
   if (type === "enumList") return LIST_RULES;
   return COLUMN_TYPES[type].compare === undefined ? [] : ["min", "max"];
 }

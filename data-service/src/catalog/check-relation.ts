@@ -49,11 +49,16 @@ export function checkRelation(
 
 function checkCounted(reader: DefinitionReader, type: RelationType, inverse: string | null): boolean {
   const counted = reader.flag("counted");
-  if (counted && type === "one-to-one")
-    reader.problem("counted", "a one-to-one relation has nothing to count");
-  else if (counted && inverse === null)
-    reader.problem("counted", "needs an inverse: the name by which the other table counts these records");
+  const problem = counted ? countProblem(type, inverse) : undefined;
+  if (problem !== undefined) reader.problem("counted", problem);
   return counted;
+}
+
+/** Why the records that link by a relation can't be counted; undefined if they can. */
+export function countProblem(type: RelationType, inverse: string | null): string | undefined {
+  if (type === "one-to-one") return "a one-to-one relation has nothing to count";
+  if (inverse !== null) return undefined;
+  return "needs an inverse: the name by which the other table counts these records";
 }
 
 /** Takes the place of a relation that was refused, so that later problems name the right position. */

@@ -244,6 +244,15 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   },
 };
 
+/** Are its values texts of any words? Only such columns can be searchable, and so may have been. */
+export function isText(type: ColumnType): boolean {
+  return type === "string" || type === "text";
+}
+
+export function canBeUnique(type: ColumnType): boolean {
+  return type !== "json" && type !== "enumList";
+}
+
 /** @returns the same for types whose values compare alike with every operand that they have in common */
 export function comparedAs(type: ColumnType): ColumnType {
   if (COLUMN_TYPES[type].numeric) return "float";

@@ -45,11 +45,6 @@ export function gramFieldsOf(columns: Iterable<Pick<Column, "field" | "searchabl
   return searchableOf(columns).map(gramField);
 }
 
-/** True for columns that could be searchable, and so may have been. */
-export function isText(column: Pick<Column, "type">): boolean {
-  return column.type === "string" || column.type === "text";
-}
-
 /** What is stored beside a value. @param value a text; anything else has no grams that could be known */
 export function storedGrams(value: unknown): readonly string[] {
   if (value === null || value === undefined) return [];

@@ -1,7 +1,8 @@
 // A column or a relation as it was before a change, with whatever was changed of it since. Pure.
 import { isArray, type Json } from "@portico/shared/json";
 import { same } from "./canonical.js";
-import { COLUMN_TYPES } from "./column-types.js";
+import { countProblem } from "./check-relation.js";
+import { canBeUnique, isText } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 
 /** A member that a change has changed. */
@@ -36,11 +37,11 @@ export function revertedColumn(reverting: Reverting<ColumnDefinition>): ColumnDe
     type,
     // One that nobody may write needs a default.
     required: pick("required") && !(readOnly && standard === undefined),
-    unique: pick("unique") && !encrypted && type !== "json" && type !== "enumList",
+    unique: pick("unique") && !encrypted && canBeUnique(type),
     hidden: pick("hidden"),
     readOnly,
     encrypted,
-    searchable: pick("searchable") && !encrypted && COLUMN_TYPES[type].families.includes("text"),
+    searchable: pick("searchable") && !encrypted && isText(type),
     description: pick("description"),
     ...(standard === undefined ? {} : { default: standard }),
     ...(options === undefined ? {} : { options }),
@@ -91,7 +92,7 @@ export function revertedRelation(reverting: Reverting<RelationDefinition>): Rela
     inverse,
     required,
     onDelete: required && onDelete === "SET NULL" ? "RESTRICT" : onDelete,
-    counted: pick("counted") && inverse !== null && type !== "one-to-one",
+    counted: pick("counted") && countProblem(type, inverse) === undefined,
     description: pick("description"),
   };
 }

@@ -1,7 +1,7 @@
 // What the query language accepts for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
 import { object, type Part } from "@portico/shared/operation";
 import type { Column, Table } from "../catalog/catalog.js";
-import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType, isText } from "../catalog/column-types.js";
 import {
   isFilterable,
   isShown,
@@ -38,8 +38,7 @@ function operators(column: Pick<Column, "type" | "values">): Part {
 
 /** A value to compare with: texts that are stored may be longer than those that one can ask for. */
 function operandValue(column: Pick<Column, "type" | "values">): Part {
-  const isText = COLUMN_TYPES[column.type].families.includes("text");
-  return { ...givenSchema(column), ...(isText ? { maxLength: LIMITS.textCharacters } : {}) };
+  return { ...givenSchema(column), ...(isText(column.type) ? { maxLength: LIMITS.textCharacters } : {}) };
 }
 
 function operandSchema(column: Pick<Column, "type" | "values">, name: string): Part {

@@ -3,7 +3,7 @@
 import type { JsonObject } from "@portico/shared/json";
 import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
-import type { DeclaredType } from "../column-types.js";
+import { canBeUnique } from "../column-types.js";
 import type { RelationType } from "../definition.js";
 import { MAX_INDEXES, MAX_INDEXES_OF_COLLECTION } from "../indexes.js";
 import { collectionNameProblem } from "../names.js";
@@ -279,10 +279,6 @@ function isRequired({ documents, complete }: CollectionProfile, field: FieldProf
 
 function isUnique({ uniques }: CollectionProfile, { name }: FieldProfile): boolean {
   return uniques.some((fields) => fields.length === 1 && fields[0] === name);
-}
-
-function canBeUnique(type: DeclaredType): boolean {
-  return type !== "json" && type !== "enumList";
 }
 
 /** Unique indexes on several fields, if all of these can be members. */

@@ -8,7 +8,8 @@ import {
   type Table,
   targetOf,
 } from "../../catalog/catalog.js";
-import { gramField, isText, storedGrams } from "../../catalog/grams.js";
+import { isText } from "../../catalog/column-types.js";
+import { gramField, storedGrams } from "../../catalog/grams.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { AuthorizedBody } from "./authorize-links.js";
 import type { CheckedBody } from "./check-body.js";
@@ -150,7 +151,7 @@ export function ownFields({ values, links }: CheckedBody): OwnFields {
     columns.set(column.field, column);
     // Grams from when the column was searchable, or from an instance that already knows that it will be, are stale now.
     if (column.searchable) set.set(gramField(column), storedGrams(value));
-    else if (isText(column)) unset.push(gramField(column));
+    else if (isText(column.type)) unset.push(gramField(column));
   }
   for (const { relation, ids } of links.filter(liesInRecord))
     put(relation.link.field, linkValue(relation, ids));
