@@ -1,7 +1,13 @@
 // In which fields a table's values are when it is changed: those that will be stored differently get new fields.
 import { isJournaled } from "./catalog.js";
+import { linkField } from "./check-storage.js";
 import type { ColumnType } from "./column-types.js";
-import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import {
+  type ColumnDefinition,
+  isList,
+  type RelationDefinition,
+  type TableDefinition,
+} from "./definition.js";
 import { fieldOf, freeField } from "./fields.js";
 
 /** A definition, and the one that replaces it. */
@@ -19,21 +25,20 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
   const retired = new Set(before.storage.retired ?? []);
   const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
   const { adopted } = before.storage;
-  const restore = (id: string, name: string): void => {
+  const giveFreshField = (id: string, name: string): void => {
     // Adopted documents may have fields that we don't know of.
     fields[id] = freeField(adopted === true ? `${name}_${id}` : name, taken);
     taken.add(fields[id]);
   };
   for (const to of wanted.columns) {
     const from = before.columns.find((each) => each.id === to.id);
-    if (from !== undefined && isStoredOtherwise(from, to, adopted === true)) restore(to.id, to.name);
+    if (from !== undefined && isStoredOtherwise(from, to, adopted === true)) giveFreshField(to.id, to.name);
   }
   for (const to of wanted.relations) {
     const from = before.relations.find((each) => each.id === to.id);
     if (from === undefined) continue;
-    const shape = (type: string): boolean => type === "many-to-many";
-    if (shape(from.type) !== shape(to.type) || isRetargeted({ before, after: wanted }, from, to))
-      restore(to.id, `${to.name}${shape(to.type) ? "Ids" : "Id"}`);
+    if (isList(from) !== isList(to) || isRetargeted({ before, after: wanted }, from, to))
+      giveFreshField(to.id, linkField(to));
   }
   const used = new Set(Object.values(fields));
   for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);

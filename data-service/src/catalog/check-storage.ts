@@ -1,7 +1,7 @@
 // Where a table's data is stored: what a schema file says about it, and the fields that members get.
 import { isArray, isObject } from "@portico/shared/json";
 import type { Members } from "./check-member.js";
-import type { RelationDefinition, TableDefinition } from "./definition.js";
+import { isList, type RelationDefinition, type TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { freeField } from "./fields.js";
@@ -147,6 +147,6 @@ export function storageOf(
 }
 
 /** Where a relation's ids are stored, unless something else is said. */
-export function linkField({ name, type }: Pick<RelationDefinition, "name" | "type">): string {
-  return `${name}${type === "many-to-many" ? "Ids" : "Id"}`;
+export function linkField(relation: Pick<RelationDefinition, "name" | "type">): string {
+  return `${relation.name}${isList(relation) ? "Ids" : "Id"}`;
 }

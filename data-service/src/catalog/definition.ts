@@ -46,6 +46,11 @@ export interface RelationDefinition {
   readonly description: string | null;
 }
 
+/** Does a relation like this lead to many records? */
+export function isList({ type }: Pick<RelationDefinition, "type">): boolean {
+  return type === "many-to-many";
+}
+
 /** A column whose id is its name, with the defaults of whatever isn't said. */
 export function plainColumn(
   name: string,

@@ -1,6 +1,6 @@
 // What a change of a table has to write into fields that nobody reads yet.
 import { isFilled, isMoved, isRetargeted, movedMembers, type Transition } from "./changed-fields.js";
-import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+import { type ColumnDefinition, isList, type RelationDefinition } from "./definition.js";
 import { fieldOf } from "./fields.js";
 import { OWN_FIELDS } from "./own-fields.js";
 
@@ -121,7 +121,7 @@ export function linkFills(change: Transition, to: RelationDefinition): Fill[] {
   const { before, after } = change;
   const from = before.relations.find((each) => each.id === to.id);
   if (from === undefined || !isMoved(change, to.id) || isRetargeted(change, from, to)) return [];
-  const kind = to.type === "many-to-many" ? "wrap" : "first";
+  const kind = isList(to) ? "wrap" : "first";
   return [{ kind, from: fieldOf(before, to.id), to: fieldOf(after, to.id), ...noted(change, to.id) }];
 }
 

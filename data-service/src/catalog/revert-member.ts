@@ -3,7 +3,7 @@ import { isArray, type Json } from "@portico/shared/json";
 import { same } from "./canonical.js";
 import { countProblem } from "./check-relation.js";
 import { canBeUnique, isText } from "./column-types.js";
-import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+import { type ColumnDefinition, isList, type RelationDefinition } from "./definition.js";
 
 /** A member that a change has changed. */
 export interface Reverting<Kind> {
@@ -99,10 +99,6 @@ export function revertedRelation(reverting: Reverting<RelationDefinition>): Rela
 
 function leadsLike(one: RelationDefinition, other: RelationDefinition): boolean {
   return one.table === other.table && isList(one) === isList(other);
-}
-
-function isList({ type }: RelationDefinition): boolean {
-  return type === "many-to-many";
 }
 
 /** Chooses the former setting, or the present one where it was changed since. */
