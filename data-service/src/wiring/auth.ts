@@ -143,41 +143,15 @@ export function noted<Args extends unknown[], Result>(
 export type AuthDeps = AuthRoutesDeps & ApiTokensDeps & KeyRoutesDeps & AuthParts;
 export type IdentityDeps = InternalRoutesDeps & OAuthAccountRoutesDeps;
 
-export function makeIdentity(
-  config: Config,
-  secrets: Secrets,
-  { db }: Store,
-  {
-    users,
-    sessions,
-    sessionCache,
-    apiTokenCache,
-    forgetUser,
-    tokens,
-    throttle,
-    rootOrigin,
-    clock,
-    audit,
-    logger,
-  }: AuthDeps,
-): IdentityDeps {
+export function makeIdentity(config: Config, secrets: Secrets, { db }: Store, auth: AuthDeps): IdentityDeps {
+  const { rootOrigin, clock, audit } = auth;
   return {
+    ...auth,
     ...makeIdentityStore(db, config.systemTablePrefix),
-    users,
-    sessions,
-    sessionCache,
-    apiTokenCache,
-    forgetUser,
-    tokens,
-    throttle,
-    clock,
-    audit,
-    logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     adminLock: makeAdminLock(db, clock),
     putTurn: makeAdminStore(db, config.systemTablePrefix, rootOrigin).putTurn,
     assertions: makeAssertions(secrets.serviceSecret),
-    rootOrigin,
     oauthSignup: config.oauthSignup,
     oauthSignupRole: config.oauthSignupRole,
     oauthStartsPerMinute: config.oauthStartsPerMinute,
