@@ -1,5 +1,6 @@
 // Maps letters that a case-insensitive search treats as equal to one letter. Coarser than MongoDB's own comparison (PCRE2,
 // simple case folding), never finer: whatever MongoDB finds must be found here, too.
+import { getOrMake } from "../get-or-make.js";
 
 /**
  * Letters that got a counterpart in the other case only with Unicode 15.1 to 17. Which of these are known depends on Node.js
@@ -48,10 +49,7 @@ function gatherCases(): ReadonlyMap<string, readonly string[]> {
   const byFold = new Map<string, string[]>();
   for (let point = 0; point < PLANES_WITH_CASE; point += 1) {
     const letter = String.fromCodePoint(point);
-    const fold = findFold(letter);
-    const others = byFold.get(fold);
-    if (others === undefined) byFold.set(fold, [letter]);
-    else others.push(letter);
+    getOrMake(byFold, findFold(letter), () => [] as string[]).push(letter);
   }
   return new Map([...byFold].filter(([, letters]) => letters.length > 1));
 }

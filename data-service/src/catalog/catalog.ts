@@ -252,7 +252,10 @@ export function ownCounters(table: Table): Counter[] {
 }
 
 /** A relation of another table whose links are stored there and point at `table`. */
-export function incomingLinks(catalog: Catalog, table: Table): { owner: Table; relation: Relation }[] {
+export function incomingLinks(
+  catalog: Catalog,
+  table: Pick<Table, "name">,
+): { owner: Table; relation: Relation }[] {
   return [...catalog.tables.values()].flatMap((owner) =>
     [...owner.relations.values()]
       .filter((relation) => relation.link.on === "self" && relation.target === table.name)

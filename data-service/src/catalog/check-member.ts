@@ -1,5 +1,5 @@
 // What columns and relations have in common: their ids and their names.
-import type { Catalog, Table } from "./catalog.js";
+import { type Catalog, incomingLinks, type Table } from "./catalog.js";
 import type { TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
@@ -98,10 +98,7 @@ export function isTakenIn(others: Catalog, table: string, name: string): boolean
 
 /** The names that other tables' relations give to their other ends in this one. */
 function inversesFrom(others: Catalog, name: string): string[] {
-  return [...others.tables.values()]
-    .flatMap((table) => [...table.relations.values()])
-    .filter((relation) => relation.link.on === "self" && relation.target === name)
-    .flatMap(({ inverse }) => (inverse === null ? [] : [inverse]));
+  return incomingLinks(others, { name }).flatMap(({ relation }) => relation.inverse ?? []);
 }
 
 function hasMember(table: Table, name: string): boolean {

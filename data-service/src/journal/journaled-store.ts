@@ -10,6 +10,7 @@ import type { Stored } from "../catalog/stored.js";
 import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
 import type { RecordStore, Updated, UpdateOperators } from "../mongo/record-store.js";
 import { type ListChange, listWith, listWithout } from "../mongo/update-parts.js";
+import { piecesOf } from "../pieces.js";
 import { asStored } from "../query/as-read.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { refuseContended, untilStill } from "../until-still.js";
@@ -171,8 +172,8 @@ export class JournaledStore {
     const found = await this.#deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
     const ids = found.map(({ _id }) => asStored(_id));
     let sum = 0;
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const numbers = await allEnded(ids.slice(at, at + AT_ONCE).map(act));
+    for (const some of piecesOf(ids, AT_ONCE)) {
+      const numbers = await allEnded(some.map(act));
       sum += numbers.reduce((total, number) => total + number, 0);
     }
     return sum;

@@ -5,6 +5,7 @@ import type { Copy, FieldPair, Note } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import type { Stored } from "../catalog/stored.js";
+import { piecesOf } from "../pieces.js";
 import { asStored, stillHas } from "../query/as-read.js";
 import type { DiskSpace } from "./disk-space.js";
 import { asRefusal } from "./driver-errors.js";
@@ -125,9 +126,8 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
     },
     async unlinkLost(table, { field, list }, target, requireLock) {
       const lost = await lostLinks(of(table), field, target);
-      for (let at = 0; at < lost.length; at += BATCH) {
+      for (const some of piecesOf(lost, BATCH)) {
         await requireLock();
-        const some = lost.slice(at, at + BATCH);
         const { having, set } = listWithout(field, some);
         await of(table).updateMany(having, list ? [{ $set: set }] : { $unset: { [field]: "" } });
       }

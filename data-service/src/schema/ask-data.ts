@@ -175,12 +175,7 @@ function filledIn(deps: DataDeps, { fills, after }: ChangePlan): ReadonlyMap<str
 
 /** The column of a member before and after. */
 function columnPair({ before, after }: ChangePlan, member: string): { from: Column; to: Column } {
-  const find = (table: Table | undefined): Column => {
-    const column = [...(table?.columns.values() ?? [])].find((each) => each.id === member);
-    if (column === undefined) throw new Error(`no column ${member}`);
-    return column;
-  };
-  return { from: find(before), to: find(after) };
+  return { from: columnOf(before, member), to: columnOf(after, member) };
 }
 
 /**
@@ -310,9 +305,9 @@ function madeBy({ before, after }: Transition, member: string): Made {
   return { from: of(before), to: of(after) };
 }
 
-function columnOf(table: Table, member: string): Column {
-  const column = [...table.columns.values()].find((each) => each.id === member);
-  if (column === undefined) throw new Error(`no column ${member} in "${table.name}"`);
+function columnOf(table: Table | undefined, member: string): Column {
+  const column = [...(table?.columns.values() ?? [])].find((each) => each.id === member);
+  if (column === undefined) throw new Error(`no column ${member} in "${table?.name}"`);
   return column;
 }
 

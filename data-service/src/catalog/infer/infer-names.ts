@@ -1,5 +1,5 @@
 // Names of collections and fields, as other programs choose them -> names that tables and members can have.
-import { GENERATED_NAMES, memberNameProblem, tableNameProblem } from "../names.js";
+import { memberNameProblem, tableNameProblem } from "../names.js";
 
 const LONGEST = 63;
 /** Leaves room for a number after a name that is taken. */
@@ -73,9 +73,4 @@ function stem(name: string): string {
   if (/ies$/.test(letters)) return `${letters.slice(0, -3)}y`;
   if (/(?:s|x|ch|sh)es$/.test(letters)) return letters.slice(0, -2);
   return letters.replace(/(?<!s)s$/, "");
-}
-
-/** Names that members can't have because every table has them. */
-export function generatedNames(): Set<string> {
-  return new Set(GENERATED_NAMES);
 }

@@ -6,11 +6,11 @@ import { linkField } from "../check-storage.js";
 import { canBeUnique } from "../column-types.js";
 import type { RelationType } from "../definition.js";
 import { MAX_INDEXES, MAX_INDEXES_OF_COLLECTION } from "../indexes.js";
-import { collectionNameProblem } from "../names.js";
+import { collectionNameProblem, GENERATED_NAMES } from "../names.js";
 import { chooseFields, type Times } from "./choose-fields.js";
 import { type ColumnGuess, guessColumn } from "./infer-columns.js";
 import { type Link, type LinkAnswer, linkOf } from "./infer-links.js";
-import { generatedNames, hintsAt, memberNameFor, relationNameFor, tableNameFor } from "./infer-names.js";
+import { hintsAt, memberNameFor, relationNameFor, tableNameFor } from "./infer-names.js";
 import { type CollectionProfile, type FieldProfile, filled, kindOfSeen, type Seen } from "./profile.js";
 
 export interface Inferred {
@@ -206,7 +206,7 @@ function draftMembers(
   names: ReadonlyMap<string, string>,
   links: Links,
 ): Members {
-  const taken = generatedNames();
+  const taken = new Set<string>(GENERATED_NAMES);
   const columns: ColumnDraft[] = [];
   const relations: RelationDraft[] = [];
   const notes: string[] = [];
@@ -300,9 +300,7 @@ function withInverses(drafts: readonly TableDraft[], served: readonly ServedTabl
   const membersOf = ({ columns, relations }: TableDraft): string[] =>
     [...columns, ...relations].map((member) => member.name);
   const tables = [...served, ...drafts.map((draft) => ({ name: draft.name, members: membersOf(draft) }))];
-  const taken = new Map(
-    tables.map(({ name, members }) => [name, new Set([...generatedNames(), ...members])]),
-  );
+  const taken = new Map(tables.map(({ name, members }) => [name, new Set([...GENERATED_NAMES, ...members])]));
   return drafts.map((draft) => ({
     ...draft,
     relations: draft.relations.map((relation) => {

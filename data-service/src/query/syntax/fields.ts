@@ -1,5 +1,6 @@
 // `fields` text -> a tree of scopes. Knows the grammar of 4.2, but no tables.
 import type { Json } from "@portico/shared/json";
+import { getOrMake } from "../../get-or-make.js";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
 import { textsOf } from "./texts.js";
@@ -121,12 +122,7 @@ function descend(root: FieldScope, segments: readonly string[], positive: boolea
   let scope = root;
   for (const segment of segments) {
     if (positive) scope.positive = true;
-    let inner = scope.nested.get(segment);
-    if (inner === undefined) {
-      inner = emptyScope();
-      scope.nested.set(segment, inner);
-    }
-    scope = inner;
+    scope = getOrMake(scope.nested, segment, emptyScope);
   }
   return scope;
 }
