@@ -4,7 +4,8 @@ import { isOwnField } from "./own-fields.js";
 
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 const MEMBER_NAME_LENGTH = 63;
-const MEMBER_NAME = new RegExp(`^[a-zA-Z][a-zA-Z0-9_]{0,${MEMBER_NAME_LENGTH - 1}}$`);
+/** What columns and relations are called. */
+export const MEMBER_NAME = new RegExp(`^[a-zA-Z][a-zA-Z0-9_]{0,${MEMBER_NAME_LENGTH - 1}}$`);
 
 /** First path segments that belong to the service itself. */
 const RESERVED_PATHS = new Set([
@@ -65,7 +66,7 @@ export function isOfEveryObject(name: string): boolean {
 /** What is wrong with a new column's or relation's name, or undefined. */
 export function memberNameProblem(name: string): string | undefined {
   if (!MEMBER_NAME.test(name)) {
-    return "must begin with a letter and go on with letters, digits or _, 63 characters at most";
+    return `must begin with a letter and go on with letters, digits or _, ${MEMBER_NAME_LENGTH} characters at most`;
   }
   if (GENERATED_NAMES.some((generated) => generated === name))
     return `"${name}" exists in every table by itself`;

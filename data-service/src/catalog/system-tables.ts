@@ -59,6 +59,9 @@ export function systemTableNames(prefix: string): SystemTableNames {
   };
 }
 
+/** Columns of users: only root admins decide what a user is and may do. */
+export const FOR_ROOT: readonly string[] = ["email", "isActive", "isRootAdmin"];
+
 /** The definitions of the system tables. @param prefix `svc_` unless configured otherwise */
 export function systemTables(prefix: string): SystemTableDefinition[] {
   const names = systemTableNames(prefix);

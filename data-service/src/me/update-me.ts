@@ -12,6 +12,7 @@ import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import { tellingUncertain } from "../auth/telling-uncertain.js";
 import type { Throttle } from "../auth/throttle.js";
 import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
+import { FOR_ROOT } from "../catalog/system-tables.js";
 import type { SignedIn } from "../principal.js";
 import { allOf, type Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
@@ -42,9 +43,6 @@ export interface UpdateMeDeps {
 export interface Me extends Pick<TableCall, "caller"> {
   readonly principal: SignedIn;
 }
-
-/** Only root admins decide what a user is and may do. */
-const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
 
 /**
  * Changes the signed-in user's record.

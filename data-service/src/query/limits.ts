@@ -1,4 +1,4 @@
-// How large a query may be (contract, section 4), and what a body links to; one block, each with its reason.
+// How large a query may be (contract, section 4), and what a body makes and links to; one block, each with its reason.
 
 export const LIMITS = {
   /** The most that QUERY_MAX_DEPTH allows a query; a rule may go through as many, so that no setting takes rules away. */
@@ -17,6 +17,8 @@ export const LIMITS = {
   sortKeys: 8,
   /** For one page of a history: all of it at once would be a single answer in memory. */
   historyEntries: 100,
+  /** Records one POST may create. */
+  bulk: 1_000,
   /** Ids that one body may link through one relation: each is looked up. */
   links: 10_000,
 } as const;

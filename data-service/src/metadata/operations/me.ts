@@ -14,6 +14,7 @@ import {
   TIME,
 } from "@portico/shared/operation";
 import type { Column, Table } from "../../catalog/catalog.js";
+import { FOR_ROOT } from "../../catalog/system-tables.js";
 import { givenSchema, nullable, withRules } from "../column-schema.js";
 import { parameter, ref } from "../common-parts.js";
 import { ROWS } from "../metadata.js";
@@ -138,10 +139,9 @@ export function meOperations(users: Table): readonly Operation[] {
   ];
 }
 
-/** See me/update-me: only root admins decide what a user is and may do. */
 function ownChange(users: Table): Part {
   const isOwn = ({ name, generated, hidden, readOnly }: Column): boolean =>
-    !generated && !hidden && !readOnly && !["email", "isActive", "isRootAdmin"].includes(name);
+    !generated && !hidden && !readOnly && !FOR_ROOT.includes(name);
   const columns = [...users.columns.values()].filter(isOwn).map((column): [string, Part] => {
     const schema = withRules(givenSchema(column), column);
     return [column.name, column.required || column.secret ? schema : nullable(schema)];

@@ -151,12 +151,12 @@ function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
     ...common(visible, "", "create"),
     summary: `Create ${table.name}`,
     description: [
-      "One record, or a list of 1000 at most: all or none.",
+      `One record, or a list of ${LIMITS.bulk} at most: all or none.`,
       ...(isList ? [queryWords] : []),
     ].join(" "),
     parameters: [...shape(visible, syntax), ...onceKey, ...(isList ? [OVERRIDE] : [])],
     body: {
-      schema: { anyOf: [one, { type: "array", items: one, minItems: 1, maxItems: 1000 }] },
+      schema: { anyOf: [one, { type: "array", items: one, minItems: 1, maxItems: LIMITS.bulk }] },
       ...exampleOfBody(visible, "creatable"),
     },
     answers: {

@@ -16,6 +16,7 @@ import {
 import { ON_DELETE } from "../../catalog/catalog.js";
 import { COLUMN_TYPE_NAMES } from "../../catalog/column-types.js";
 import { RELATION_TYPES } from "../../catalog/definition.js";
+import { MEMBER_NAME } from "../../catalog/names.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { nullable } from "../column-schema.js";
 import { parameter, ref } from "../common-parts.js";
@@ -23,7 +24,7 @@ import type { Members } from "../metadata.js";
 import type { Overrides } from "../record-schema.js";
 import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
 
-const NAME: Part = { type: "string", pattern: "^[a-zA-Z][a-zA-Z0-9_]{0,62}$" };
+const NAME: Part = { type: "string", pattern: MEMBER_NAME.source };
 
 /** What identifies a column. */
 const COLUMN: Members = { name: NAME, type: { type: "string", enum: [...COLUMN_TYPE_NAMES] } };

@@ -13,6 +13,7 @@ import type { WriteGrant } from "../../permission/compile-rules.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
+import { LIMITS } from "../../query/limits.js";
 import type { Parameters } from "../../query/parameters.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { type RecordShape, recordShape } from "../read/read-one.js";
@@ -24,9 +25,6 @@ import { type Alternative, lettingWrite } from "./choose-rule.js";
 import { nestedIn } from "./nested.js";
 import { asWhole, inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
-
-/** Records one POST may create. */
-export const MAX_BULK = 1_000;
 
 /** Parameters of a write that is not answered with its record. */
 export const PLAIN: Parameters = { filterFromText: false };
@@ -295,8 +293,8 @@ export function checkBulk<Checked>(
         : `${asWhole(pathOf(1))}"${single.name}" holds a single record, and another one is to be made here already`;
     throw new AppError("VALIDATION_ERROR", { message: [problem] });
   }
-  if (body.length === 0 || body.length > MAX_BULK) {
-    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
+  if (body.length === 0 || body.length > LIMITS.bulk) {
+    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${LIMITS.bulk} records`] });
   }
   const violations = new Violations(most);
   const placeOf = pathOf ?? inList;
