@@ -5,7 +5,7 @@ import type { Origins } from "../auth/session.js";
 import { LEAVING_FIELD } from "../records/delete/leaving.js";
 import { makeAdminStore } from "./admin-store.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
-import { accountCollection } from "./identity-store.js";
+import { accountCollection } from "./identity-collections.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 
 let database: TestDatabase;

@@ -6,7 +6,8 @@ import type { RootOrigin } from "../auth/session.js";
 import { TURN_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
-import { accountCollection, opensForRoot } from "./identity-store.js";
+import { accountCollection } from "./identity-collections.js";
+import { opensForRoot } from "./identity-store.js";
 import { type Lock, makeLock } from "./lock.js";
 import { type UserDocument, userCollection } from "./user-store.js";
 

@@ -1,7 +1,7 @@
-// Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
-import type { Identity, Provider } from "@portico/shared/oauth";
+// Flows, bridge codes and provider accounts, and the users behind them.
+import type { Identity } from "@portico/shared/oauth";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
-import { FIRST_EPOCH, type Origins, type RootOrigin } from "../auth/session.js";
+import { FIRST_EPOCH, type RootOrigin } from "../auth/session.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type {
   Connected,
@@ -10,35 +10,20 @@ import type {
   LinkedAccount,
   LinkedAccounts,
 } from "../identity/accounts.js";
-import type { FlowDeps, StoredFlow } from "../identity/flows.js";
+import type { FlowDeps } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
 import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
 import { isDuplicate } from "./driver-errors.js";
+import {
+  type AccountDocument,
+  accountCollection,
+  type CodeDocument,
+  codeCollection,
+  type FlowDocument,
+  flowCollection,
+} from "./identity-collections.js";
 import { keepAddress, proveAddress, takeOver } from "./take-over.js";
 import { type UserDocument, userCollection } from "./user-store.js";
-
-interface FlowDocument extends Omit<StoredFlow, "stateHash"> {
-  _id: string;
-}
-
-interface CodeDocument extends Omit<BridgeCode, "codeHash"> {
-  _id: string;
-}
-
-interface AccountDocument {
-  _id: ObjectId;
-  provider: Provider;
-  subject: string;
-  userId: ObjectId;
-  email?: string;
-  createdAt: Date;
-  origin?: string;
-  connectedOn?: Origins;
-  /** The user with this id is still being made. */
-  pending?: true;
-  /** Somebody has been about to remove this row since then. */
-  leavingSince?: Date;
-}
 
 export interface IdentityStore {
   readonly flows: FlowDeps["flows"];
@@ -49,10 +34,6 @@ export interface IdentityStore {
 
 /** A process that died between marking and removing must not lock an account forever. */
 const LEAVING_MS = 10_000;
-
-const flowCollection = (db: Db): Collection<FlowDocument> => db.collection("_oauth_flows");
-const codeCollection = (db: Db): Collection<CodeDocument> => db.collection("_bridge_codes");
-export const accountCollection = (db: Db): Collection<AccountDocument> => db.collection("_oauth_accounts");
 
 /** Which rows sign root admins in where this is the only origin for them (see auth/session). */
 export function opensForRoot(rootOrigin: RootOrigin): Filter<AccountDocument> {

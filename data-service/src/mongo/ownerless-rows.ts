@@ -2,6 +2,8 @@
 // stays is swept away here: of a deletion that a crash interrupted or another process has ended, of a user who went along with
 // another record, or whom another program deleted.
 import { type Collection, type Db, ObjectId } from "mongodb";
+import { apiTokenCollection } from "./api-token-store.js";
+import { accountCollection } from "./identity-collections.js";
 import { userCollection } from "./user-store.js";
 
 interface OwnedRow {
@@ -28,8 +30,8 @@ export function sweepOwnerless(db: Db, systemTablePrefix: string): (now: Date) =
     if (now.getTime() < nextAt) return;
     nextAt = now.getTime() + EVERY_MS;
     const before = new Date(now.getTime() - AT_LEAST_MS);
-    for (const name of ["_api_tokens", "_oauth_accounts"])
-      await removeOwnerless(db.collection<OwnedRow>(name), users, before);
+    for (const { collectionName } of [apiTokenCollection(db), accountCollection(db)])
+      await removeOwnerless(db.collection<OwnedRow>(collectionName), users, before);
   };
 }
 

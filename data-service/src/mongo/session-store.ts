@@ -58,7 +58,7 @@ export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {
   ];
 }
 
-function sessionCollection(db: Db): Collection<SessionDocument> {
+export function sessionCollection(db: Db): Collection<SessionDocument> {
   return db.collection<SessionDocument>("_sessions");
 }
 

@@ -3,6 +3,9 @@ import { type Collection, type Db, type Document, type Filter, ObjectId } from "
 import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { FREE } from "../records/delete/leaving.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
+import { apiTokenCollection } from "./api-token-store.js";
+import { accountCollection, codeCollection, flowCollection } from "./identity-collections.js";
+import { sessionCollection } from "./session-store.js";
 import type { UserDocument } from "./user-store.js";
 
 /** As with every change: what a request wrote before is no longer taken back, and gives no former way in back. */
@@ -68,14 +71,14 @@ interface WaysIn {
 async function findWaysIn(db: Db, userId: string): Promise<WaysIn[]> {
   const user = ObjectId.createFromHexString(userId);
   const found: WaysIn[] = [];
-  for (const [name, whose] of [
-    ["_oauth_accounts", { userId: user }],
-    ["_oauth_flows", { "link.userId": userId }],
-    ["_bridge_codes", { userId }],
-    ["_sessions", { userId: user }],
-    ["_api_tokens", { userId: user }],
+  for (const [{ collectionName }, whose] of [
+    [accountCollection(db), { userId: user }],
+    [flowCollection(db), { "link.userId": userId }],
+    [codeCollection(db), { userId }],
+    [sessionCollection(db), { userId: user }],
+    [apiTokenCollection(db), { userId: user }],
   ] as const) {
-    const rows = db.collection<Document>(name);
+    const rows = db.collection<Document>(collectionName);
     const ids = (await rows.find(whose, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
     if (ids.length > 0) found.push({ rows, which: { ...whose, _id: { $in: ids } } });
   }
