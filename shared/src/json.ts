@@ -41,7 +41,7 @@ export function noObject(body: Json): string {
 }
 
 /** A number for a message. Beyond the safe integers, reading has rounded it, so what was sent is no longer known. */
-export function describeNumber(number: number): string {
+function describeNumber(number: number): string {
   const size = Math.abs(number);
   if (size <= Number.MAX_SAFE_INTEGER) return String(number);
   return `a number beyond ±${Number.isFinite(number) ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE}`;

@@ -11,7 +11,7 @@ export function isMongos(hello: Document): boolean {
   return hello.msg === "isdbgrid";
 }
 
-export async function isShardedCluster(db: Db): Promise<boolean> {
+async function isShardedCluster(db: Db): Promise<boolean> {
   return isMongos(await db.admin().command({ hello: 1 }));
 }
 

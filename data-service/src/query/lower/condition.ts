@@ -26,7 +26,7 @@ import { linksTo, mayBeMisfit, onlyLinks } from "./links.js";
 import { namedId } from "./named-id.js";
 
 /** The result of lowering a predicate: stages that join, and the condition that reads what they joined. */
-export interface Lowered {
+interface Lowered {
   readonly condition: Document;
   readonly joins: readonly Stage[];
 }

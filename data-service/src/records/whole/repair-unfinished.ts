@@ -1,7 +1,6 @@
 // Takes back what dead processes have written only in part, and completes their deletes. Every process does this when it starts,
 // and for others while it runs.
 import { AppError, isConflict } from "@portico/shared/app-error";
-import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../../catalog/catalog.js";
 import { idText } from "../../catalog/record-ids.js";
 import { DELETION_FIELD } from "../../catalog/soft-delete.js";
@@ -23,7 +22,6 @@ import { tablesTakenBackIn } from "./take-back.js";
 export type UnfinishedRepairDeps = RecordDeps & {
   readonly instances: Pick<InstanceStore, "lives">;
   readonly changes: Pick<ChangeStore, "keepsTable">;
-  readonly logger: Logger;
 };
 
 /**

@@ -1,7 +1,6 @@
 // Takes back what a request has written, step by step. What others have changed since stays as they left it, and what they have
 // taken meanwhile (a unique value, a link that only one record may have) stays theirs.
 import { AppError, isConflict } from "@portico/shared/app-error";
-import type { Logger } from "@portico/shared/logger";
 import type { ObjectId } from "bson";
 import {
   type Catalog,
@@ -37,7 +36,6 @@ import type { TakenBack } from "./unfinished.js";
 
 type Given = RecordDeps & {
   readonly changes: Pick<ChangeStore, "keepsTable">;
-  readonly logger: Logger;
 };
 type Deps = Acting<Given>;
 
