@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { connectStore, isTooOld, promises } from "./connect.js";
+import { connectStore, guaranteesFor, isTooOld } from "./connect.js";
 import { READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
@@ -105,13 +105,13 @@ describe("what is said where another program listens", () => {
   });
 });
 
-describe("promises", () => {
+describe("guarantees", () => {
   it.each([
     ["a server alone", {}, { w: 1 }],
     ["a replica set", { setName: "rs0" }, { w: "majority", wtimeoutMS: 15_000 }],
     ["a sharded cluster", { msg: "isdbgrid" }, { w: "majority", wtimeoutMS: 15_000 }],
   ])("of %s", (_, hello, concern) => {
-    expect(promises(hello).writeConcern).toEqual({ ...concern, journal: true });
+    expect(guaranteesFor(hello).writeConcern).toEqual({ ...concern, journal: true });
   });
 });
 

@@ -82,7 +82,7 @@ async function connectDriver(
     const hello = await whenReached(greet, patience, (error) => connectionProblem(client, error).message);
     if (isTooOld(hello)) throw tooOld(client);
     // Set on the database, because an address can weaken what is set on the client.
-    const db = client.db(database, promises(hello));
+    const db = client.db(database, guaranteesFor(hello));
     const cluster = isCluster(hello);
     const routedTo = isMongos(hello) ? database : undefined;
     const readiness = new Readiness(url, optionsFor(url, options), routedTo);
@@ -114,7 +114,7 @@ function closingAddress(store: Store, address: OpenAddress): Store {
 const CONFIRMED_WITHIN_MS = 15_000;
 
 /** What correctness depends on, for the server that gave this answer to `hello`. */
-export function promises(hello: Document): DbOptions {
+export function guaranteesFor(hello: Document): DbOptions {
   return {
     // An answered write is on disk, on most members. A standalone server is asked with `w: 1`: for "majority" it relies on
     // replication, which it hasn't got, to bring writes to disk, and the embedded engine then loses answered writes to kill

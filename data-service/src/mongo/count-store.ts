@@ -73,13 +73,13 @@ export class CountStore {
   readonly #instance: string;
   readonly #now: () => Date;
   /** Here only the order counts, so nobody waits for the disk where that is kept. */
-  readonly #promise: ReturnType<typeof unflushed>;
+  readonly #unflushed: ReturnType<typeof unflushed>;
 
   /** @param isEmbedded whether the engine ends with this process */
   constructor(db: Db, isEmbedded: boolean, instance: string, now: () => Date) {
     this.#db = db;
-    this.#promise = unflushed(isEmbedded);
-    this.#marks = db.collection<MarkDocument>("_counting", this.#promise);
+    this.#unflushed = unflushed(isEmbedded);
+    this.#marks = db.collection<MarkDocument>("_counting", this.#unflushed);
     this.#instance = instance;
     this.#now = now;
   }
@@ -191,7 +191,7 @@ export class CountStore {
     const operations = (await numbers.toArray()).map(({ _id, children }) => ({
       updateOne: { filter: { _id } as Document, update: setNumber(counter, children) },
     }));
-    const parents = this.#db.collection<Document>(counter.parents, this.#promise);
+    const parents = this.#db.collection<Document>(counter.parents, this.#unflushed);
     if (operations.length > 0) await parents.bulkWrite(operations, { ordered: false });
   }
 
@@ -206,7 +206,7 @@ export class CountStore {
    * if there was none from before to after, and none ended meanwhile.
    */
   async #recountOnce({ counter, id }: Counted): Promise<boolean> {
-    const parents = this.#db.collection<Document>(counter.parents, this.#promise);
+    const parents = this.#db.collection<Document>(counter.parents, this.#unflushed);
     const which = { _id: id } as Document;
     const parent = await parents.findOne(which, { projection: { [counter.version]: 1 } });
     if (parent === null) return true;
@@ -271,7 +271,7 @@ export class CountStore {
       byCollection.set(counter.parents, operations);
     }
     for (const [name, operations] of byCollection) {
-      const parents = this.#db.collection<Document>(name, this.#promise);
+      const parents = this.#db.collection<Document>(name, this.#unflushed);
       await parents.bulkWrite(operations, { ordered: false }).catch(unlessRefused);
     }
   }

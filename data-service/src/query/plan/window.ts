@@ -25,9 +25,9 @@ export function windowSize(node: AuthorizedNode, each: number): number {
 export function windowKey(node: AuthorizedNode, size: number): ExtremeKey | undefined {
   const [key] = node.sort;
   if (key?.kind !== "max" && key?.kind !== "min") return undefined;
-  const fromTheEnd = key.descending === (key.kind === "max");
+  const isFromAnEnd = key.descending === (key.kind === "max");
   const reachable = size > 0 && size <= LARGEST_WINDOW && node.limit > 0;
-  return fromTheEnd && reachable && !key.step.relation.link.list ? key : undefined;
+  return isFromAnEnd && reachable && !key.step.relation.link.list ? key : undefined;
 }
 
 /**

@@ -79,8 +79,8 @@ export function losesLink(owner: Table, { link, onDelete }: Relation, reach: Rea
 }
 
 /** The part of a reach that further deletes of the same request inherit. */
-export function permanentIn({ permanentIn: only }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
-  return only === undefined ? {} : { permanentIn: only };
+export function inheritedReach({ permanentIn }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
+  return permanentIn === undefined ? {} : { permanentIn };
 }
 
 /** What deleting a record does to records that link to it. */

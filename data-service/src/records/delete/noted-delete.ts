@@ -14,8 +14,8 @@ import {
   canBeHeld,
   type DeleteStep,
   followedIn,
+  inheritedReach,
   isAwaited,
-  permanentIn,
   type Reach,
 } from "./delete-effects.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
@@ -232,7 +232,7 @@ class DeleteNote {
       judged: this.#isJudged,
       first: isFirst && step === steps[0],
       permanent: this.#wanted.reach.permanent,
-      ...permanentIn(this.#wanted.reach),
+      ...inheritedReach(this.#wanted.reach),
       ...followedIn(this.#catalog, this.#wanted.reach, this.#since),
       instance: deletes.instance,
       at: clock.now(),

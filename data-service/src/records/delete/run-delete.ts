@@ -15,10 +15,10 @@ import { throwUnanswered } from "../whole/uncertain.js";
 import {
   type DeleteEffect,
   type DeleteStep,
+  inheritedReach,
   isKept,
   losesLink,
   OWN_REACH,
-  permanentIn,
   type Reach,
   stepsOf,
   takesAlong,
@@ -226,7 +226,7 @@ export class Deleter {
     const all: Reach = {
       permanent,
       mayKnow: () => true,
-      ...permanentIn(this.#reach),
+      ...inheritedReach(this.#reach),
       ...(mayTake === undefined ? {} : { mayTake }),
     };
     const deleter = new Deleter(this.#deps, this.#catalog, all);

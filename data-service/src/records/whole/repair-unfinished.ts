@@ -11,7 +11,7 @@ import { allOf, type Document } from "../../query/lower/document.js";
 import { isDead, type Noted, type Onlooker } from "../../schema/dead-instances.js";
 import { actingForNobody } from "../acting-for.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
-import { type DeleteStep, OWN_REACH, permanentIn, type Reach } from "../delete/delete-effects.js";
+import { type DeleteStep, inheritedReach, OWN_REACH, type Reach } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
@@ -127,7 +127,7 @@ async function removeRest(
   const wanted = await deps.store.existing(table, left.ids, [{ $match: condition }]);
   const asBegun = {
     permanent: left.permanent,
-    ...permanentIn(left),
+    ...inheritedReach(left),
     // Only what is taken back is deleted so.
     sparesOthers: left.permanentIn !== undefined,
   };

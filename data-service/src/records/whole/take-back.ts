@@ -60,7 +60,7 @@ export async function takeBack(given: Given, steps: readonly Step[]): Promise<Ta
       else await linkBack(deps, catalog, table, step, isMadeIn(steps, step.to));
     };
     await back().catch(async (error: unknown) => {
-      requireTaken(deps, table, step, error);
+      unlessTaken(deps, table, step, error);
       if (step.kind === "linked") needed.push(step.to);
       if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
@@ -123,7 +123,7 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly Step[]): Rea
 }
 
 /** The earlier steps are taken back even if this one can't be. @throws every error that is not a conflict with others */
-function requireTaken({ logger }: Deps, { name }: Table, { kind }: Step, error: unknown): void {
+function unlessTaken({ logger }: Deps, { name }: Table, { kind }: Step, error: unknown): void {
   if (!isConflict(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }
@@ -207,7 +207,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     open = held.map(({ id }) => id).toReversed();
     held = await takeMost(open);
   }
-  for (const { why } of held) requireTaken(deps, table, step, why);
+  for (const { why } of held) unlessTaken(deps, table, step, why);
 }
 
 /** A record that has to stay, and why. */
@@ -317,7 +317,7 @@ async function giveAlikeBack(
     try {
       await move([id], before, former);
     } catch (error) {
-      requireTaken(deps, table, step, error);
+      unlessTaken(deps, table, step, error);
       // Another record links there by now. Without a link, this one does not go along with what is taken back next.
       if (relation.required) refused.push(error);
       else await move([id], null, null);
