@@ -41,7 +41,7 @@ import { metadataRoutes } from "./metadata/routes.js";
 import { asRefusal, isUnconfirmed } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { recordRoutes } from "./records/routes.js";
-import { uncertain } from "./records/whole/uncertain.js";
+import { maybeWritten } from "./records/whole/uncertain.js";
 import { refuseOnceKey } from "./records/write/once.js";
 import { adviceRoute } from "./schema/advice-route.js";
 import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
@@ -146,4 +146,4 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
  * and that nobody has taken back or looked after by now, may stay.
  */
 const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) =>
-  next(isUnconfirmed(error) ? uncertain(error) : asRefusal(error));
+  next(isUnconfirmed(error) ? maybeWritten(error) : asRefusal(error));

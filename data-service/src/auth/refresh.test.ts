@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
 import { ANONYMOUS } from "../principal.js";
-import { uncertain } from "../records/whole/uncertain.js";
+import { maybeWritten } from "../records/whole/uncertain.js";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
 import type { ClientFacts } from "./client-facts.js";
@@ -374,7 +374,7 @@ describe("logOut", () => {
 
   it("tells of a session whose end is not confirmed, and keeps it in no cache", async () => {
     const remove = async (): Promise<never> => {
-      throw uncertain(new Error("not confirmed in time"));
+      throw maybeWritten(new Error("not confirmed in time"));
     };
     const unsure = { ...deps, sessions: { ...deps.sessions, remove } };
     const asked = logOut(unsure, { refreshToken: token(0) }, ANONYMOUS, CLIENT);

@@ -4,11 +4,11 @@ import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import type { PatternCheck } from "./check-pattern.js";
 import {
+  aColumn,
   COLUMN_TYPE_NAMES,
   COLUMN_TYPES,
   type ColumnType,
   canBeUnique,
-  columnOf,
   isText,
 } from "./column-types.js";
 import { type ColumnDefinition, plainColumn, type RulesDefinition } from "./definition.js";
@@ -81,7 +81,7 @@ function checkOptions(reader: DefinitionReader, type: ColumnType): { values: rea
   const given = reader.raw("options");
   const isEnum = type === "enum" || type === "enumList";
   if (!isEnum) {
-    if (given !== undefined) reader.problem("options", `${columnOf(type)} takes no options`);
+    if (given !== undefined) reader.problem("options", `${aColumn(type)} takes no options`);
     return undefined;
   }
   const values = isObject(given) ? given.values : given;

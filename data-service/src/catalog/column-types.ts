@@ -35,7 +35,7 @@ export type ColumnType = DeclaredType | "mixed";
 export const ALL_TYPE_NAMES: readonly ColumnType[] = [...COLUMN_TYPE_NAMES, "mixed"];
 
 /** For a message: `an int column`. */
-export function columnOf(type: ColumnType): string {
+export function aColumn(type: ColumnType): string {
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type} column`;
 }
 

@@ -1,7 +1,7 @@
 // The method of a request -> its handler; some tables have their own.
 
 import { isSafe } from "@portico/shared/methods";
-import { notAllowed } from "@portico/shared/only-methods";
+import { methodNotAllowed } from "@portico/shared/only-methods";
 import type { Request, RequestHandler, Response } from "express";
 import type { remove } from "../records/delete/remove.js";
 import type { WriteGate } from "../schema/write-gate.js";
@@ -36,7 +36,7 @@ export function dispatch(
     if (handler)
       return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));
     const allowed = [...methods.keys(), "HEAD", "OPTIONS"];
-    if (method !== "OPTIONS") throw notAllowed(request.method, allowed);
+    if (method !== "OPTIONS") throw methodNotAllowed(request.method, allowed);
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");
     response.status(204).set("Allow", allowed.join(", ")).end();
   };

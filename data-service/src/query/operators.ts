@@ -2,7 +2,7 @@
 import type { AppError } from "@portico/shared/app-error";
 import { describeValue, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type ColumnType, columnOf, type OperatorFamily } from "../catalog/column-types.js";
+import { aColumn, COLUMN_TYPES, type ColumnType, type OperatorFamily } from "../catalog/column-types.js";
 import { normalizeEmail } from "../catalog/email-address.js";
 import { suggestion } from "../catalog/names.js";
 import type { Stored } from "../catalog/stored.js";
@@ -293,7 +293,7 @@ function requireOperator(column: Column, name: string, operand: Json, path: Path
   if (operator === undefined) throw refuse(path, `unknown operator "${name}"${suggestion(name, allowed)}`);
   if (!allowed.includes(name)) {
     const taken = allowed.map((each) => (comparesOnlyNull(column, each) ? `${each} (with null only)` : each));
-    throw refuse(path, `${columnOf(column.type)} does not take ${name}; it takes ${taken.join(", ")}`);
+    throw refuse(path, `${aColumn(column.type)} does not take ${name}; it takes ${taken.join(", ")}`);
   }
   if (comparesOnlyNull(column, name) && operand !== null) throw refuse(path, onlyNull(column.type));
   return operator;
@@ -310,7 +310,7 @@ function comparesOnlyNull(column: Column, name: string): boolean {
 export function onlyNull(type: ColumnType): string {
   return COLUMN_TYPES[type].families.includes("membership")
     ? "an enum list takes _contains with one of its values, and _eq and _neq only with null"
-    : `${columnOf(type)} can only be compared with null`;
+    : `${aColumn(type)} can only be compared with null`;
 }
 
 /**

@@ -17,7 +17,7 @@ import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { AskingCaller } from "../records/acting-for.js";
-import { mayStillBeDone, uncertain } from "../records/whole/uncertain.js";
+import { maybeWritten, mayStillBeDone } from "../records/whole/uncertain.js";
 import { until } from "../until.js";
 import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -249,7 +249,7 @@ async function provisionAndPublish(
     const look = async () => tableById(await deps.catalogs.refresh(), definition.id) !== undefined;
     const isThere = await look().catch(() => undefined);
     if (isThere === true) return;
-    throw isThere === undefined || mayStillBeDone(error) ? uncertain(error) : error;
+    throw isThere === undefined || mayStillBeDone(error) ? maybeWritten(error) : error;
   }
 }
 

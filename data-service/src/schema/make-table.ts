@@ -5,7 +5,7 @@ import { AppError, isClientError } from "@portico/shared/app-error";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
-import { uncertain } from "../records/whole/uncertain.js";
+import { maybeWritten } from "../records/whole/uncertain.js";
 import { changeToFile, confirming, createBare, existingOf } from "./apply-file.js";
 import { recordCosts, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -52,12 +52,12 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
       async (err: unknown) => {
         deps.logger.warn({ err, table: name }, "a table without members was not taken back yet");
         await deps.catalogStore.leave(id).catch((failure: unknown) => {
-          throw uncertain(failure);
+          throw maybeWritten(failure);
         });
         return false;
       },
     );
-    throw isGone || isClientError(error) ? error : uncertain(error);
+    throw isGone || isClientError(error) ? error : maybeWritten(error);
   }
 }
 

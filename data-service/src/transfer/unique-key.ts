@@ -13,7 +13,7 @@ export function uniqueKey(fields: readonly string[], values: readonly unknown[])
 
 /** Numbers are equal by value, whatever their type; objects only with their members in the same order. */
 function comparable(value: unknown): unknown {
-  if (isStoredNumber(value)) return { number: numberText(value) };
+  if (isStoredNumber(value)) return { number: comparableNumber(value) };
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null || isSingle(value)) return value;
   return { members: Object.entries(value).map(([name, member]) => [name, comparable(member)]) };
@@ -23,7 +23,7 @@ function isSingle(value: object): boolean {
   return value instanceof Date || value instanceof RegExp || bsonTypeOf(value) !== undefined;
 }
 
-function numberText(value: unknown): string {
+function comparableNumber(value: unknown): string {
   const type = bsonTypeOf(value);
   if (type === "Long" || type === "Decimal128") return shortest(plainDecimal(String(value)));
   const number = Number(value);

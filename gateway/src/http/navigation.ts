@@ -1,11 +1,11 @@
 // Only the navigation of a browser's page may continue a sign-in: no HEAD, no prefetch, no frame, no script.
 import { AppError } from "@portico/shared/app-error";
-import { notAllowed } from "@portico/shared/only-methods";
+import { methodNotAllowed } from "@portico/shared/only-methods";
 import type { RequestHandler } from "express";
 
 /** @throws AppError METHOD_NOT_ALLOWED or BAD_REQUEST; nothing is spent by what is refused here (security row A6) */
 export const requireNavigation: RequestHandler = (request, _response, next) => {
-  if (request.method !== "GET") throw notAllowed(request.method, ["GET"]);
+  if (request.method !== "GET") throw methodNotAllowed(request.method, ["GET"]);
   const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz } = request.headers;
   if (/prefetch|prerender/i.test([secPurpose, purpose, xMoz].join(" "))) {
     throw new AppError("BAD_REQUEST", "This address is not for prefetching.");

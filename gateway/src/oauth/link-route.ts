@@ -14,8 +14,8 @@ import { receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import {
+  answerDeadline,
   type LoadSessionDeps,
-  latestAnswer,
   loadSession,
   type RefreshedAnswerLimits,
   refreshSession,
@@ -99,7 +99,7 @@ async function link(
 
 /** @throws AppError QUERY_TIMEOUT when the answer has to leave, as forwarded ones have, for the cookies that it brings */
 async function inTime<Value>({ limits }: LinkDeps, session: Session, work: Promise<Value>): Promise<Value> {
-  const answerBy = latestAnswer(limits, session);
+  const answerBy = answerDeadline(limits, session);
   if (answerBy === undefined) return work;
   const ended = new AbortController();
   const leftMs = Math.max(0, answerBy - performance.now());

@@ -13,8 +13,8 @@ import { type Received, receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
 import {
+  answerDeadline,
   type LoadSessionDeps,
-  latestAnswer,
   loadSession,
   type RefreshedAnswerLimits,
   refreshSession,
@@ -63,7 +63,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const own = { ...addresses, ...pagesFor(call, deps, received) };
     const termsFor = (who: Session) => ({
       headers: upstreamHeaders(own, who, file?.known, call.method, received),
-      answerBy: latestAnswer(deps.limits, who),
+      answerBy: answerDeadline(deps.limits, who),
     });
     deps.forward(
       {

@@ -40,7 +40,7 @@ export type RefreshedAnswerLimits = Pick<Limits, "refreshedAnswerMs" | "leastRef
  * Refreshed cookies must be with the browser before what it has is good no longer.
  * @returns the moment (`performance.now`) by which the head of the answer must leave, if it brings any
  */
-export function latestAnswer(
+export function answerDeadline(
   { refreshedAnswerMs, leastRefreshedAnswerMs }: RefreshedAnswerLimits,
   session: Session,
 ): number | undefined {

@@ -38,7 +38,7 @@ export async function chooseCreates(
   now: Date,
   options: LinkedOptions,
 ): Promise<WritePlan[]> {
-  const records = await withIds(deps, table, bodies);
+  const records = await withNewIds(deps, table, bodies);
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const chosen = new Map<number, WritePlan>();
   const most = Math.max(...records.map((alternatives) => alternatives.length));
@@ -89,7 +89,7 @@ async function passing<Each extends Alternative>(
 }
 
 /** Where a check reads the id, a new record gets its id before it is judged. */
-async function withIds(
+async function withNewIds(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   bodies: readonly (readonly Alternative[])[],

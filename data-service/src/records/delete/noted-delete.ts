@@ -8,7 +8,7 @@ import type { Delete } from "../../mongo/unfinished-store.js";
 import type { Document } from "../../query/lower/document.js";
 import { refuseContended } from "../../until-still.js";
 import type { ActingDeps } from "../record-deps.js";
-import { uncertain } from "../whole/uncertain.js";
+import { maybeWritten } from "../whole/uncertain.js";
 import { stillLeaving } from "./await-leaving.js";
 import {
   canBeHeld,
@@ -69,7 +69,7 @@ export async function deleteNoted(
 
 /** While the note says that it is to be done, another process may complete what has failed here. @throws AppError */
 function throwUnended(error: unknown): never {
-  throw isClientError(error) ? error : uncertain(error);
+  throw isClientError(error) ? error : maybeWritten(error);
 }
 
 /** While others keep linking to what goes, each look finds more; what could be blocked gets more looks. */

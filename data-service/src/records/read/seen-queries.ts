@@ -260,7 +260,7 @@ function isReadAlike(shape: QueryShape, then: Table | undefined, now: Table): bo
   return (
     then?.id === now.id &&
     isDeepStrictEqual(indexesOf(then), indexesOf(now)) &&
-    membersOf(shape).every((name) => isDeepStrictEqual(memberNamed(then, name), memberNamed(now, name)))
+    membersOf(shape).every((name) => isDeepStrictEqual(readPart(then, name), readPart(now, name)))
   );
 }
 
@@ -271,7 +271,7 @@ function membersOf({ filter, sort }: QueryShape): string[] {
 }
 
 /** As far as reads depend on it: a description, or what new values must satisfy, changes none. */
-function memberNamed({ columns, relations }: Table, name: string): unknown {
+function readPart({ columns, relations }: Table, name: string): unknown {
   const [column, relation] = [columns.get(name), relations.get(name)];
   if (column === undefined) return relation && { id: relation.id, link: relation.link };
   const { id, field, type, encrypted } = column;

@@ -8,7 +8,7 @@ interface Deps {
 }
 
 /** Is the table deleted, and kept so that it may come back? Its records are then seen to when it does. */
-export async function isKept({ changes }: Deps, catalog: Catalog, table: string): Promise<boolean> {
+export async function isTableKept({ changes }: Deps, catalog: Catalog, table: string): Promise<boolean> {
   return tableById(catalog, table) === undefined && changes.keepsTable(table);
 }
 
@@ -20,7 +20,7 @@ export async function keptSteps(
 ): Promise<readonly Step[]> {
   const tables = new Set(steps.flatMap(tablesOf));
   const kept = new Set<string>();
-  for (const table of tables) if (await isKept(deps, catalog, table)) kept.add(table);
+  for (const table of tables) if (await isTableKept(deps, catalog, table)) kept.add(table);
   return steps.filter((step) => tablesOf(step).some((table) => kept.has(table)));
 }
 

@@ -5,7 +5,7 @@ import { getOrMake } from "../../get-or-make.js";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import { isDead, type Onlooker } from "../../schema/dead-instances.js";
-import { kindOf, lookAgain, mustWait, type UnfinishedRepairDeps } from "./repair-unfinished.js";
+import { deleteKind, lookAgain, mustWait, type UnfinishedRepairDeps } from "./repair-unfinished.js";
 
 /** No request takes longer between its two looks at a record that it links to. */
 const LATE_MS = 60_000;
@@ -48,7 +48,7 @@ interface Batch {
 async function* batchesOf(notes: AsyncIterable<Delete>): AsyncGenerator<readonly Delete[]> {
   const gathered = new Map<string, Batch>();
   for await (const note of notes) {
-    const kind = kindOf(note);
+    const kind = deleteKind(note);
     const batch = getOrMake(gathered, kind, (): Batch => ({ notes: [], records: 0 }));
     batch.notes.push(note);
     batch.records += note.ids.length;

@@ -16,7 +16,7 @@ import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
 import type { RecordDeps } from "../record-deps.js";
-import { areKept, isKept } from "./are-kept.js";
+import { areKept, isTableKept } from "./are-kept.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
 export type UnfinishedRepairDeps = RecordDeps & {
@@ -88,10 +88,10 @@ async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void
 export async function mustWait(deps: UnfinishedRepairDeps, catalog: Catalog, id: string): Promise<boolean> {
   const table = tableById(catalog, id);
   if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return true;
-  return isKept(deps, catalog, id);
+  return isTableKept(deps, catalog, id);
 }
 
-/** Ends links that were made to records while these went, and forgets their notes. @param left of one kind (see kindOf) */
+/** Ends links that were made to records while these went, and forgets their notes. @param left of one kind (see deleteKind) */
 export async function lookAgain(
   deps: UnfinishedRepairDeps,
   catalog: Catalog,
@@ -112,7 +112,7 @@ export async function lookAgain(
 }
 
 /** Notes of one kind are worked off by one look. */
-export function kindOf({ table, permanentIn: only }: Delete): string {
+export function deleteKind({ table, permanentIn: only }: Delete): string {
   return `${table} ${only !== undefined}`;
 }
 

@@ -1,11 +1,11 @@
 // Writes of which nobody knows whether they were done, or that are taken back later, and the refusals that say so.
-import { AppError, uncertain as mayBeDone, unavailable } from "@portico/shared/app-error";
+import { AppError, unavailable, uncertain } from "@portico/shared/app-error";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 
 /** Whoever would send it again is warned: it may have been done. */
-export function uncertain(cause: unknown): AppError {
+export function maybeWritten(cause: unknown): AppError {
   const { code, headers } = unavailable("", 2);
-  return mayBeDone(code, "The database did not say whether this was written.", { headers, cause });
+  return uncertain(code, "The database did not say whether this was written.", { headers, cause });
 }
 
 /**
@@ -31,5 +31,5 @@ export function saysUncertain(error: unknown): boolean {
 
 /** For a failed write that nobody takes back. @throws AppError 503 `uncertain` if it may have been done, else the error */
 export function throwUnanswered(error: unknown): never {
-  throw isUnanswered(error) ? uncertain(error) : error;
+  throw isUnanswered(error) ? maybeWritten(error) : error;
 }

@@ -15,7 +15,7 @@ import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { refusedWith, type StayingRecords } from "./refused-in-part.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
 import { takeBackOrder } from "./take-back-order.js";
-import { mayStillBeDone, TakenBackLater, throwUnanswered, uncertain } from "./uncertain.js";
+import { maybeWritten, mayStillBeDone, TakenBackLater, throwUnanswered } from "./uncertain.js";
 
 export interface UnfinishedDeps {
   readonly notes: Pick<
@@ -86,7 +86,7 @@ export class Unfinished {
       return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
       const { isKnown, staying } = await this.#takenBack(steps, error).catch((err: unknown) => {
-        throw uncertain(err);
+        throw maybeWritten(err);
       });
       if (!isKnown) throwUnanswered(error);
       throw refusedWith(error, staying);
@@ -127,7 +127,7 @@ export class Unfinished {
     let isNoted = false;
     const log: StepLog = {
       note: async (step) => {
-        if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
+        if (isNoted && !(await notes.add(note, step))) throw requestTookTooLong();
         if (!isNoted) await notes.begin({ ...note, steps: [step] });
         isNoted = true;
         // One that could not be noted is not done, so that nothing of it is to be taken back.
@@ -140,7 +140,7 @@ export class Unfinished {
       // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
       if (!isNoted) throw error;
       const { isOurs, staying } = await takeBack(!mayStillBeDone(error));
-      throw isOurs ? refusedWith(error, staying) : tookTooLong();
+      throw isOurs ? refusedWith(error, staying) : requestTookTooLong();
     });
     // Without steps nothing was written, whatever was noted before. If this fails, this process can't tell whether the request
     // is whole: the note tells whoever looks.
@@ -148,7 +148,7 @@ export class Unfinished {
       (steps.length === 0 || this.#ended(note)));
     if (!isOurs) {
       if (isNoted) await takeBack();
-      throw tookTooLong();
+      throw requestTookTooLong();
     }
     if (isNoted) this.#forget(note);
     return result;
@@ -245,7 +245,7 @@ export class Unfinished {
       } catch (error) {
         if (performance.now() - began > ASKED_AGAIN_MS) {
           void this.#unheard.while(note.id, () => this.#endLater(note));
-          throw uncertain(error);
+          throw maybeWritten(error);
         }
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
@@ -355,6 +355,6 @@ function takenBackLater(cause: unknown, hasKey: boolean): TakenBackLater {
   return new TakenBackLater(code, { message, headers, cause });
 }
 
-function tookTooLong(): AppError {
+function requestTookTooLong(): AppError {
   return unavailable("The request took so long that what it had written was taken back; send it again.", 1);
 }
