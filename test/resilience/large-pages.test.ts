@@ -6,15 +6,21 @@ import { type Stack, startStack } from "../support/stack.js";
 
 const RECORDS = 200;
 const TEXT = "x".repeat(1_000_000);
+/** A value that takes many times the memory of its text. */
+const OBJECTS = Array.from({ length: 50_000 }, () => ({ a: 1 }));
+/** As many records with such a value as the database sends in one message. */
+const LISTS = 17;
 /** Less than what the records take. */
-const HEAP_MIB = 128;
+const HEAP_MIB = 96;
 
 let stack: Stack;
 let admin: Api;
+let token: string;
 
 beforeAll(async () => {
   stack = await startStack({ env: { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` } });
   admin = await asAdmin(stack);
+  token = (await apiOf(stack.dataUrl).post("/auth/login", stack.admin)).body.accessToken;
   const columns = [
     { name: "text", type: "text" },
     { name: "place", type: "int" },
@@ -26,6 +32,11 @@ beforeAll(async () => {
   const { _id, ...like } = (await pages.findOne({})) ?? {};
   for (let place = 1; place < RECORDS; place += 1)
     await pages.insertOne({ ...like, _id: new ObjectId(), place });
+  await admin.post("/svc_table", { name: "lists", columns: [{ name: "value", type: "json" }] });
+  expect((await admin.post("/lists", { value: OBJECTS })).status).toBe(201);
+  const lists = client.db().collection("lists");
+  const list = (await lists.findOne({})) ?? {};
+  for (let more = 1; more < LISTS; more += 1) await lists.insertOne({ ...list, _id: new ObjectId() });
   await client.close();
 }, 60_000);
 
@@ -33,8 +44,7 @@ afterAll(() => stack?.stop());
 
 /** How long an answer is, and how it ends; nobody holds it here, either. */
 async function lengthOf(path: string): Promise<{ bytes: number; end: string }> {
-  const { body } = await apiOf(stack.dataUrl).post("/auth/login", stack.admin);
-  const headers = { authorization: `Bearer ${body.accessToken}` };
+  const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${stack.dataUrl}${path}`, { headers });
   expect(answer.status).toBe(200);
   let [bytes, end] = [0, ""];
@@ -57,3 +67,11 @@ test.each([["/pages?limit=1000"], ["/pages?limit=1000&sort=-place"]])(
   },
   60_000,
 );
+
+test("a page of large JSON values is answered whole, to several at once", async () => {
+  const one = JSON.stringify((await admin.get("/lists", { limit: "1" })).body.data[0]).length;
+  for (const { bytes, end } of await Promise.all([1, 2, 3].map(() => lengthOf("/lists?limit=100")))) {
+    expect(end).toBe('"}]}');
+    expect(bytes).toBeGreaterThan(LISTS * one);
+  }
+}, 60_000);

@@ -157,7 +157,7 @@ async function sendText(
   bytesHeld: (() => number) | undefined,
 ): Promise<void> {
   let pending = "";
-  let endWatch: (() => void) | undefined;
+  let waitsMs: number | undefined;
   for await (const each of text) {
     pending += each;
     if (pending.length < PIECE) continue;
@@ -167,13 +167,13 @@ async function sendText(
     const isTaken = response.write(pending);
     pending = "";
     if (isTaken) continue;
-    endWatch ??= slowAnswers.watch(response, bytesHeld ?? (() => HELD_OF_STREAM));
+    const endWatch = slowAnswers.watch(response, bytesHeld ?? (() => HELD_OF_STREAM), waitsMs);
     // The client has gone: the loop ends, and with it the cursor.
     if (!(await drained(response))) return;
-    if (bytesHeld !== undefined) continue;
-    // Of a stream, what the client has taken is not held any more; the records of a list are, until its end.
-    endWatch();
-    endWatch = undefined;
+    const leftMs = endWatch();
+    // Of a stream, what the client has taken is not held any more; the records of a list are, until its end. The time in which
+    // they are made is not their client's.
+    if (bytesHeld !== undefined) waitsMs = leftMs;
   }
   // A short answer is sent in one piece, with its length. Not by Express's `send`: there is no ETag to compare.
   if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));

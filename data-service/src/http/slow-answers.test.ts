@@ -1,6 +1,7 @@
 // Answers that nobody takes: one reader may not have all that is held for them.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
 import { requestContext } from "@portico/shared/http-context";
 import { listen, type RunningServer } from "@portico/shared/server";
@@ -55,6 +56,22 @@ it("half of it may be for one network", async () => {
   expect(cut.map(({ ip }) => ip)).toEqual(["203.0.113.7"]);
   for (const { response } of begun) response.end();
   await Promise.all(ends);
+});
+
+it("is not cut where it is a list that takes long to make, and its client reads", async () => {
+  app.get("/list", async (_request, response) => {
+    async function* slowly() {
+      for (let at = 0; at < 5; at += 1) {
+        yield [RECORD];
+        await delay(600);
+      }
+    }
+    await respondWithList(response, slowly(), undefined, () => 1024 ** 3);
+  });
+  const answer = ask("/list", "203.0.113.7").setEncoding("utf8");
+  let text = "";
+  for await (const piece of answer) text += piece;
+  expect(text.slice(-20)).toMatch(/\]\}\s+0\s+$/);
 });
 
 it("is cut where it is a list that holds too much by itself, and its client does not read", async () => {

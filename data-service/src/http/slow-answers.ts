@@ -21,20 +21,23 @@ export class SlowAnswers {
   /**
    * Cuts the answer when it is slow and too much is held. Call it when the answer has to wait for its client.
    * @param bytesOf how much is held for it; asked when it is slow
-   * @returns ends it before the answer does: the client has taken what was held
+   * @param afterMs of waiting it is slow
+   * @returns ends it before the answer does: the client has taken what was held; returns how much of that time is left
    */
-  watch(response: Response, bytesOf: () => number): () => void {
+  watch(response: Response, bytesOf: () => number, afterMs = this.#slowAfterMs): () => number {
+    const began = performance.now();
     let giveBack = (): void => {};
     const timer = setTimeout(() => {
       const taken = this.#shares.take(response.req.ip, bytesOf());
       if (taken === undefined) response.destroy();
       else giveBack = taken;
-    }, this.#slowAfterMs).unref();
-    const end = (): void => {
+    }, afterMs).unref();
+    const end = (): number => {
       clearTimeout(timer);
       giveBack();
       giveBack = () => {};
       response.off("close", end);
+      return Math.max(0, afterMs - (performance.now() - began));
     };
     response.once("close", end);
     return end;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { connectStore, guaranteesFor, isTooOld } from "./connect.js";
+import { allOf } from "./raw-documents.js";
 import { READ_OPTIONS, readCommand, readWhole } from "./whole-answer.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
@@ -51,7 +52,7 @@ describe("connectStore", () => {
     );
     const read = { collection: "connect_text", pipeline: [], most: 1, maxTimeMS: 10_000 };
     const command = readCommand(reader.db, "connect_text", [], 1);
-    const [first] = (await readWhole(reader.db, read)) ?? [];
+    const [first] = (await allOf(await readWhole(reader.db, read))) ?? [];
     expect([
       first?.text,
       (await reader.db.runCursorCommand(command, READ_OPTIONS).next())?.text,

@@ -1,22 +1,19 @@
 // Reads of any length: documents some at a time, so that never many are held, however large they are.
-import { calculateObjectSize } from "bson";
 import type { AbstractCursor, Db, RunCommandCursor } from "mongodb";
-import { isStorable, plainJson } from "../catalog/bson-json.js";
 import type { Table } from "../catalog/catalog.js";
 import type { Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
 import { isInterrupted } from "./driver-errors.js";
+import { BYTES_AT_ONCE, RawDocuments } from "./raw-documents.js";
 import { READ_OPTIONS, readCommand } from "./whole-answer.js";
 
 /** Documents of a list call: few enough to be sent at once or streamed. */
 export const BATCH_SIZE = 500;
-/** How much of a stream of large documents is held at once, roughly. */
-const BATCH_BYTES = 2 * 1024 * 1024;
 /** A stream begins with this many, which show how large its documents are. */
 const FIRST_BATCH_SIZE = 10;
 /** How many documents of a batch are weighed. */
 const WEIGHED = 3;
-/** How many documents are handed over together. */
+/** How many documents are taken out of a batch together. */
 const AT_ONCE = 50;
 /** How often to check whether a cursor that must be killed is open yet. */
 const OPENING_MS = 20;
@@ -38,9 +35,9 @@ export async function* inBatches(
   try {
     while (await hasMore(cursor, limitMs, signal)) {
       const isLast = cursor.bufferedCount() <= AT_ONCE;
-      const documents = cursor.readBufferedDocuments(AT_ONCE);
-      if (isLast) cursor.setBatchSize(batchSizeFor(documents));
-      yield documents;
+      const raw: Uint8Array[] = cursor.readBufferedDocuments(AT_ONCE);
+      if (isLast) cursor.setBatchSize(batchSizeFor(raw));
+      yield* new RawDocuments(raw).some();
     }
   } finally {
     await cursor.close();
@@ -53,29 +50,20 @@ export async function* inBatches(
  */
 function openCursor(db: Db, collection: string, pipeline: Stage[]): RunCommandCursor {
   const command = readCommand(db, collection, pipeline, 0);
-  return db.runCursorCommand(command, READ_OPTIONS).setBatchSize(FIRST_BATCH_SIZE);
-}
-
-/** In bytes, about that where another program has stored what this one can't. */
-function sizeOf(document: StoredRecord): number {
-  return isStorable(document) ? calculateObjectSize(document) : JSON.stringify(plainJson(document)).length;
+  return db.runCursorCommand(command, { ...READ_OPTIONS, raw: true }).setBatchSize(FIRST_BATCH_SIZE);
 }
 
 /** How many documents of this kind to ask for at once. */
-function batchSizeFor(documents: readonly StoredRecord[]): number {
-  const largest = Math.max(1, ...documents.slice(-WEIGHED).map(sizeOf));
-  return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
+function batchSizeFor(raw: readonly Uint8Array[]): number {
+  const largest = Math.max(1, ...raw.slice(-WEIGHED).map(({ length }) => length));
+  return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 
 /**
  * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
  * the cursor, because a command that is aborted costs its connection.
  */
-async function hasMore(
-  cursor: AbstractCursor<StoredRecord>,
-  limitMs: number,
-  signal?: AbortSignal,
-): Promise<boolean> {
+async function hasMore(cursor: AbstractCursor, limitMs: number, signal?: AbortSignal): Promise<boolean> {
   signal?.throwIfAborted();
   if (cursor.bufferedCount() > 0) return true;
   let isOver = false;

@@ -22,6 +22,7 @@ import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
 import { BATCH_SIZE, inBatches } from "./in-batches.js";
+import { type Answered, allOf } from "./raw-documents.js";
 import type { ReadLimits } from "./read-limits.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
@@ -68,7 +69,7 @@ export class RecordStore {
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
-      (table, ids, fields) => untilRead(() => this.#whole(table, idsPipeline(ids, fields), ids.length)),
+      async (table, ids, fields) => allOf(await this.#raw(table, idsPipeline(ids, fields), ids.length)),
       idText,
     );
   }
@@ -88,7 +89,17 @@ export class RecordStore {
     most: number,
     limits?: ReadLimits,
   ): Promise<StoredRecord[] | undefined> {
-    return this.#refusing(table, () => untilRead(() => this.#whole(table, pipeline, most, limits)));
+    return allOf(await this.readRaw(table, pipeline, most, limits));
+  }
+
+  /** Like `readSmall`, for whoever does not need them all at once where they are large. */
+  async readRaw(
+    table: Table,
+    pipeline: Stage[],
+    most: number,
+    limits?: ReadLimits,
+  ): Promise<Answered | undefined> {
+    return this.#refusing(table, () => this.#raw(table, pipeline, most, limits));
   }
 
   /** Those of the documents that exist, in any order. @param fields a projection */
@@ -378,10 +389,14 @@ export class RecordStore {
 
   /** @param most how many documents it answers at most */
   #read(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
-    return untilRead(
-      async () =>
-        (await this.#whole(table, pipeline, most, limits)) ?? this.#cursor(table, pipeline, limits).toArray(),
-    );
+    return untilRead(async () => {
+      const all = await allOf(await this.#whole(table, pipeline, most, limits));
+      return all ?? this.#cursor(table, pipeline, limits).toArray();
+    });
+  }
+
+  #raw(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<Answered | undefined> {
+    return untilRead(() => this.#whole(table, pipeline, most, limits));
   }
 
   #whole(
@@ -389,7 +404,7 @@ export class RecordStore {
     pipeline: Stage[],
     most: number,
     limits?: ReadLimits,
-  ): Promise<StoredRecord[] | undefined> {
+  ): Promise<Answered | undefined> {
     return readWhole(this.#db, { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits });
   }
 

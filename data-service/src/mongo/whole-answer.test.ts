@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type CommandStartedEvent, type Db, ReadConcern } from "mongodb";
 import type { Stage } from "../query/lower/document.js";
 import { noteSockets, openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { allOf } from "./raw-documents.js";
 import { mostAnswered, readWhole } from "./whole-answer.js";
 
 const COLLECTION = "items";
@@ -39,8 +40,9 @@ afterEach(async () => {
 
 const names = (): string[] => commands.map(({ commandName }) => commandName);
 
-function readAll(pipeline: Stage[], most: number, db: Db = database.db) {
-  return readWhole(db, { collection: COLLECTION, pipeline, most, maxTimeMS: 60_000 });
+async function readAll(pipeline: Stage[], most: number, db: Db = database.db) {
+  const read = { collection: COLLECTION, pipeline, most, maxTimeMS: 60_000 };
+  return allOf(await readWhole(db, read));
 }
 
 describe("how many documents a pipeline answers at most", () => {

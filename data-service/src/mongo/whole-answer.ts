@@ -1,9 +1,10 @@
 // Reads whose answer fits into one message, as nearly all do: one database command, which costs the driver two thirds of the
 // processor time that a cursor takes. The driver does not repeat such a command by itself; this does.
 import { type Db, type Document, Long } from "mongodb";
-import type { Stage, StoredRecord } from "../query/lower/document.js";
+import type { Stage } from "../query/lower/document.js";
 import { isLost } from "./driver-errors.js";
 import { findForm } from "./find-form.js";
+import { type Answered, answered } from "./raw-documents.js";
 
 /** How many documents are taken in one message. A message holds 16 MB, however many are asked for. */
 const MOST_DOCUMENTS = 10_000;
@@ -46,7 +47,7 @@ export interface WholeRead {
 }
 
 /** Reads everything that a pipeline answers. @returns undefined when that is more than one message holds */
-export async function readWhole(db: Db, read: WholeRead): Promise<StoredRecord[] | undefined> {
+export async function readWhole(db: Db, read: WholeRead): Promise<Answered | undefined> {
   if (read.most > MOST_DOCUMENTS) return undefined;
   return inOneMessage(db, read).catch((error: unknown) => {
     if (!isLost(error)) throw error;
@@ -57,12 +58,13 @@ export async function readWhole(db: Db, read: WholeRead): Promise<StoredRecord[]
 async function inOneMessage(
   db: Db,
   { collection, pipeline, most, maxTimeMS, signal }: WholeRead,
-): Promise<StoredRecord[] | undefined> {
+): Promise<Answered | undefined> {
   // Only asking for one more tells that there is none.
   const command = { ...readCommand(db, collection, pipeline, most + 1), maxTimeMS };
-  const { cursor } = await db.command(command, { ...READ_OPTIONS, ...(signal && { signal }) });
-  if (Number(cursor.id) === 0) return cursor.firstBatch;
-  const id = Long.isLong(cursor.id) ? cursor.id : Long.fromNumber(Number(cursor.id));
+  const { cursor } = await db.command(command, { ...READ_OPTIONS, raw: true, ...(signal && { signal }) });
+  const { id: opened, documents } = answered(cursor);
+  if (Number(opened) === 0) return documents;
+  const id = Long.isLong(opened) ? opened : Long.fromNumber(Number(opened));
   // If it stays open all the same, the database closes it after a while.
   await db.command({ killCursors: collection, cursors: [id] }).catch(() => {});
   return undefined;

@@ -1,11 +1,14 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
+import { RawDocuments } from "../../mongo/raw-documents.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
 import { mostRecords } from "../../query/lower/joined-or-together.js";
+import type { Ranking } from "../../query/lower/read.js";
 import { shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
+import { Stint } from "../../stint.js";
 import { Stop } from "../../stop.js";
 import { isTookTooLong } from "../../store-refusals.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -26,7 +29,7 @@ import { whileAllowed } from "./while-allowed.js";
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
   readonly records: AsyncIterable<readonly Json[]>;
-  /** Of a page that is held as a whole until it is handed over: its size. */
+  /** Of a page, which is held until all of it is handed over: its size. */
   readonly bytesHeld?: () => number;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
@@ -54,16 +57,21 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
-  const [listed, meta] = await Promise.all([
+  const [{ isRead, ...listed }, meta] = await Promise.all([
     runList(deps, plan, started, { effort, stop }),
     runMeta(deps, plan.query, effort),
   ]);
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
   const lasting = caller === undefined ? listed.records : whileAllowed(deps, caller, began, listed.records);
-  // A page is all read by now, but a file of it must not look complete to who may not read it any more.
-  const records = format === undefined && listed.bytesHeld !== undefined ? listed.records : lasting;
+  // A page may be all read by now, but a file of it must not look complete to who may not read it any more.
+  const records = format === undefined && isRead ? listed.records : lasting;
   const answer = { ...listed, records, meta };
   return format === undefined ? answer : { ...answer, file: { format, node: query.root } };
+}
+
+interface Listed extends Pick<ListAnswer, "records" | "bytesHeld"> {
+  /** Is all read that it shows? Else the rest is read while it is answered. */
+  readonly isRead: boolean;
 }
 
 /**
@@ -74,7 +82,7 @@ async function runList(
   plan: Plan,
   started: number,
   { effort, stop }: { readonly effort: Effort; readonly stop: Stop },
-): Promise<Pick<ListAnswer, "records" | "bytesHeld">> {
+): Promise<Listed> {
   const { query, rules } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
@@ -90,18 +98,25 @@ async function runList(
   };
   const late = noteLate(deps, root);
   const page = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort).catch(late);
-  if (page !== undefined) {
+  if (page !== undefined && !(page instanceof RawDocuments)) {
     const rows = await complete(page, { effort });
     seen.done(() => pipelineOf(query, plan.ranking), page.length);
-    return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows) };
+    return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows), isRead: true };
+  }
+  const inPieces = (source: AsyncIterable<readonly StoredRecord[]>, ranking: Ranking, stint?: Stint) =>
+    shaped(source, root, {
+      complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
+      unfold: (some) => unfold(root, some, shape, stint),
+      done: (count) => seen.done(() => pipelineOf(query, ranking), count),
+    });
+  if (page !== undefined) {
+    const stint = new Stint();
+    const records = inPieces(page.some(stint), plan.ranking, stint);
+    return { records, bytesHeld: () => page.bytes, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
-  const records = shaped(endingWith(late, streamOf(deps, query, ranking, stop)), root, {
-    complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
-    unfold: (some) => unfold(root, some, shape),
-    done: (count) => seen.done(() => pipelineOf(query, ranking), count),
-  });
-  return { records };
+  const source = endingWith(late, streamOf(deps, query, ranking, stop));
+  return { records: inPieces(source, ranking), isRead: false };
 }
 
 /** Notes for advice that the records themselves took longer than a query may: those related to them say nothing of their table. */

@@ -1,5 +1,6 @@
 // Reads a page that is held as a whole, however its records are ranked.
 import { getOrMake } from "../../get-or-make.js";
+import { type Answered, allOf, RawDocuments } from "../../mongo/raw-documents.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { idsPipeline } from "../../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../../query/lower/document.js";
@@ -13,22 +14,41 @@ import { type Plan, rankAfterAll } from "./plan-read.js";
 /** Parents of a page that are read at once, with all that is joined to them. */
 export const PARENTS_AT_ONCE = 10;
 
-/** Documents of a page; undefined where they are too large to be held all at once. */
-export type Page = readonly StoredRecord[] | undefined;
+/**
+ * Documents of a page, as they came where they may be too large to be held decoded; undefined where they are too large to be
+ * held at all.
+ */
+type Page = Answered | undefined;
 
 /** The page, however it is ranked; ranked once more where parents that were named for it have gone meanwhile. */
 export async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
+  const page = await readFull(deps, plan, effort);
+  return page instanceof RawDocuments && !page.areLarge ? page.all() : page;
+}
+
+async function readFull(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
   const { query, ranking } = plan;
   const isShort = (by: Ranking, page: Page) =>
     page !== undefined && namesParents(by) && page.length < query.root.limit;
-  const first = await readRanked(deps, query, ranking, effort);
+  const first = await readUndecoded(deps, query, ranking, effort);
   if (!isShort(ranking, first)) return first;
   const next = await rankAfterAll(deps, plan, effort);
-  const second = await readRanked(deps, query, next, effort);
-  return isShort(next, second) ? readRanked(deps, query, { kind: "all" }, effort) : second;
+  const second = await readUndecoded(deps, query, next, effort);
+  return isShort(next, second) ? readUndecoded(deps, query, { kind: "all" }, effort) : second;
 }
 
+/** The records of a page that is ranked so. @returns undefined when they are too large to be held all at once */
 export async function readRanked(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+  effort: Effort,
+): Promise<readonly StoredRecord[] | undefined> {
+  const page = await readUndecoded(deps, query, ranking, effort);
+  return allOf(page);
+}
+
+async function readUndecoded(
   { store }: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
@@ -36,7 +56,7 @@ export async function readRanked(
 ): Promise<Page> {
   const { root } = query;
   const read = (pipeline: Stage[]) =>
-    effort.ask((limits) => store.readSmall(root.table, pipeline, root.limit, limits));
+    effort.ask((limits) => store.readRaw(root.table, pipeline, root.limit, limits));
   if (ranking.kind !== "page") return read(pipelineOf(query, ranking));
   const { parents } = ranking;
   const fields = ownFields(root, { together: readsTogether(root) });
@@ -45,7 +65,8 @@ export async function readRanked(
     isFew
       ? effort.ask((limits) => whileWanted(limits, store.byIds(root.table, parents, fields)))
       : read(idsPipeline(parents, fields));
-  const found = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
+  const answer = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
+  const found = await allOf(answer);
   if (found === undefined) return undefined;
   const byId = new Map(found.map((document) => [keyText(document._id), document]));
   return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);

@@ -1,11 +1,11 @@
 // Makes the records of an answer out of documents that share their related records, a few at a time: what comes out may be
-// far more than what was read, and others want to be answered meanwhile.
-import { setImmediate as othersTurn } from "node:timers/promises";
+// far more than what was read, a large value takes its time, and others want to be answered meanwhile.
 import type { Json } from "@portico/shared/json";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
 import { isTogether, readsTogether } from "../../query/lower/joined-or-together.js";
 import { unfoldedSizes } from "../../query/unfolded.js";
+import { Stint } from "../../stint.js";
 import { RecordTooLarge } from "../../store-refusals.js";
 import { Room } from "./room.js";
 
@@ -17,12 +17,14 @@ const BYTES_AT_ONCE = 256 * 1024;
 
 /**
  * The records of documents, some at a time.
+ * @param stint of the answer that they are part of
  * @throws AppError 400 before the first of them when one comes out too large
  */
 export async function* unfold(
   node: AuthorizedNode,
   documents: readonly StoredRecord[],
   shape: (document: StoredRecord) => Json,
+  stint = new Stint(),
 ): AsyncGenerator<readonly Json[]> {
   const sizes = sizesOf(node, documents);
   let some: Json[] = [];
@@ -30,12 +32,12 @@ export async function* unfold(
   for (const [at, document] of documents.entries()) {
     some.push(shape(document));
     bytes += sizes[at] ?? 0;
-    const isLarge = bytes >= BYTES_AT_ONCE;
-    if (some.length < AT_ONCE && !isLarge) continue;
+    const isMuch = bytes >= BYTES_AT_ONCE || stint.isLong;
+    if (some.length < AT_ONCE && !isMuch) continue;
     yield some;
     some = [];
     bytes = 0;
-    if (isLarge) await othersTurn();
+    if (isMuch) await stint.end();
   }
   if (some.length > 0) yield some;
 }

@@ -1,0 +1,54 @@
+// Documents as they come: how many are decoded together, and who is answered meanwhile.
+import { expect, it } from "@jest/globals";
+import { BSON } from "mongodb";
+import { allOf, answered, RawDocuments } from "./raw-documents.js";
+
+/** Takes longer to decode than others wait gladly. */
+const MANY_SMALL = Array.from({ length: 100_000 }, () => [1]);
+
+const rawOf = (documents: readonly object[]): RawDocuments =>
+  new RawDocuments(documents.map((document) => BSON.serialize(document)));
+
+async function lengthsOf(raw: RawDocuments): Promise<number[]> {
+  const lengths: number[] = [];
+  for await (const some of raw.some()) lengths.push(some.length);
+  return lengths;
+}
+
+it("all of them are what was stored, in their order", async () => {
+  const documents = [{ _id: 1, value: [{ a: 1 }, [], "x"] }, { _id: 2 }];
+  expect(await rawOf(documents).all()).toEqual(documents);
+  expect(await rawOf([]).all()).toEqual([]);
+});
+
+it.each([
+  ["few bytes", "x"],
+  ["many bytes", "x".repeat(300_000)],
+])("an answer of %s holds them, and the id of its cursor", async (_, text) => {
+  const firstBatch = [{ _id: 1, text }, { _id: 2 }];
+  const { id, documents } = answered(BSON.serialize({ firstBatch, id: 7, ns: "a.b" }));
+  expect([id, documents.length, await allOf(documents)]).toEqual([7, 2, firstBatch]);
+});
+
+it("small ones are handed over fifty at a time, large ones two megabytes at a time, and each at last", async () => {
+  const small = Array.from({ length: 120 }, (_, _id) => ({ _id }));
+  expect(await lengthsOf(rawOf(small))).toEqual([50, 50, 20]);
+  const large = Array.from({ length: 5 }, () => ({ text: "x".repeat(900_000) }));
+  expect(await lengthsOf(rawOf(large))).toEqual([2, 2, 1]);
+  const huge = Array.from({ length: 2 }, () => ({ text: "x".repeat(3_000_000) }));
+  expect(await lengthsOf(rawOf([...huge, { text: "x" }]))).toEqual([1, 1, 1]);
+  expect([rawOf(small).areLarge, rawOf(large).areLarge]).toEqual([false, true]);
+});
+
+it("others have a turn after each that takes long", async () => {
+  const raw = rawOf([1, 2, 3, 4].map((_id) => ({ _id, value: MANY_SMALL })));
+  let [turns, isDone] = [0, false];
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await raw.all();
+  isDone = true;
+  expect(turns).toBeGreaterThanOrEqual(3);
+});
