@@ -1,7 +1,7 @@
 // Documents as they come: how many are decoded together, and who is answered meanwhile.
 import { expect, it } from "@jest/globals";
 import { BSON } from "mongodb";
-import { allOf, answered, RawDocuments } from "./raw-documents.js";
+import { allOf, answered, areLarge, RawDocuments } from "./raw-documents.js";
 
 /** Takes longer to decode than others wait gladly. */
 const MANY_SMALL = Array.from({ length: 100_000 }, () => [1]);
@@ -37,7 +37,7 @@ it("small ones are handed over fifty at a time, large ones two megabytes at a ti
   expect(await lengthsOf(rawOf(large))).toEqual([2, 2, 1]);
   const huge = Array.from({ length: 2 }, () => ({ text: "x".repeat(3_000_000) }));
   expect(await lengthsOf(rawOf([...huge, { text: "x" }]))).toEqual([1, 1, 1]);
-  expect([rawOf(small).areLarge, rawOf(large).areLarge]).toEqual([false, true]);
+  expect([small, large].map((each) => areLarge(rawOf(each)))).toEqual([false, true]);
 });
 
 it("others have a turn after each that takes long", async () => {

@@ -24,6 +24,11 @@ export function answered(cursor: Uint8Array): { readonly id: unknown; readonly d
   return { id, documents: isSmall ? firstBatch : new RawDocuments(firstBatch) };
 }
 
+/** Are they too large to be held all at once when they are decoded? */
+export function areLarge(documents: Answered | undefined): documents is RawDocuments {
+  return documents instanceof RawDocuments && documents.bytes > BYTES_AT_ONCE;
+}
+
 /** All of them, decoded. */
 export async function allOf(documents: Answered | undefined): Promise<StoredRecord[] | undefined> {
   return documents instanceof RawDocuments ? documents.all() : documents;
@@ -41,11 +46,6 @@ export class RawDocuments {
 
   get length(): number {
     return this.#raw.length;
-  }
-
-  /** Are they too large to be held all at once when they are decoded? */
-  get areLarge(): boolean {
-    return this.bytes > BYTES_AT_ONCE;
   }
 
   /** All of them, decoded. */

@@ -22,7 +22,7 @@ import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
 import { BATCH_SIZE, inBatches } from "./in-batches.js";
-import { type Answered, allOf } from "./raw-documents.js";
+import { type Answered, allOf, areLarge } from "./raw-documents.js";
 import type { ReadLimits } from "./read-limits.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
@@ -68,10 +68,11 @@ export class RecordStore {
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
-    this.#gathered = new GatheredReads(
-      async (table, ids, fields) => allOf(await this.#raw(table, idsPipeline(ids, fields), ids.length)),
-      idText,
-    );
+    this.#gathered = new GatheredReads(async (table, ids, fields) => {
+      const found = await this.#raw(table, idsPipeline(ids, fields), ids.length);
+      // Several requests may hold them.
+      return ids.length > 1 && areLarge(found) ? undefined : allOf(found);
+    }, idText);
   }
 
   /** Runs a pipeline to its end and returns all documents. */
@@ -114,7 +115,7 @@ export class RecordStore {
 
   /**
    * Like `byIds`.
-   * @returns undefined when the documents may have more than 16 MB together: nobody should hold them all
+   * @returns undefined when the documents may have more than 2 MB together: nobody should hold them all
    */
   async smallByIds(
     table: Table,

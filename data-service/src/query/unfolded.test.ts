@@ -5,7 +5,7 @@ import { authorizeRead } from "./authorize-read.js";
 import { bindQuery } from "./bind-query.js";
 import { rootView, table } from "./library-fixture.js";
 import type { StoredRecord } from "./lower/document.js";
-import { unfoldedSizes } from "./unfolded.js";
+import { heldSizes, unfoldedSizes } from "./unfolded.js";
 
 function nodeOf(of: string, fields: string) {
   const parameters = { fields, filterFromText: false };
@@ -45,5 +45,34 @@ describe("the size of an answer's records", () => {
     const size = sizeOf("authors", `${"pupils.".repeat(levels)}id`, { _id: 0, __r_pupils: shared });
     expect(size).toBeGreaterThan(10 ** levels * 64);
     expect(performance.now() - began).toBeLessThan(500);
+  });
+});
+
+describe("what an answer's records take in memory", () => {
+  const heldBy = (royalty: unknown): number =>
+    (heldSizes(nodeOf("books", "royalty"), [{ _id: 1, royalty }])[0] ?? Number.NaN) -
+    (heldSizes(nodeOf("books", "royalty"), [{ _id: 1 }])[0] ?? Number.NaN);
+
+  // Measured of what the driver decodes: bytes for each of many such values in a list.
+  it.each<[string, unknown, number]>([
+    ["empty lists", [], 36],
+    ["lists of one number", [1], 188],
+    ["points", [13.25, 52.5], 189],
+    ["empty objects", {}, 59],
+    ["objects of one number", { a: 1 }, 60],
+    ["small objects", { id: 7, name: "abc", ok: true }, 84],
+    ["objects of five numbers", { a: 1, b: 2, c: 3, d: 4, e: 5 }, 98],
+    ["numbers", 1, 8],
+    ["short texts", "abc", 32],
+    ["nothing", null, 8],
+  ])("is about right for %s", (_, value, measured) => {
+    const each = heldBy(Array.from({ length: 1_000 }, () => value)) / 1_000;
+    expect(each).toBeGreaterThan(measured * 0.75);
+    expect(each).toBeLessThan(measured * 1.3);
+  });
+
+  it("is hardly more for one long text than what it comes out as", () => {
+    const text = "x".repeat(10_000);
+    expect(heldBy(text) - sizeOf("books", "royalty", { _id: 1, royalty: text })).toBeLessThan(100);
   });
 });

@@ -20,7 +20,7 @@ import { type RelatedDeps, withRelated } from "./related.js";
 const MOST_EXPLAINED = 100;
 
 interface ExplainDeps extends PlanDeps {
-  readonly store: RelatedDeps["store"] & Pick<RecordStore, "byIds" | "explain" | "knowsCount">;
+  readonly store: RelatedDeps["store"] & Pick<RecordStore, "byIds" | "explain" | "knowsCount" | "readSmall">;
 }
 
 /** Plans and runs a list query, and answers how it was read instead of what. */

@@ -7,7 +7,7 @@ import { mostRecords } from "../../query/lower/joined-or-together.js";
 import type { Ranking } from "../../query/lower/read.js";
 import { shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
-import { unfoldedSizes } from "../../query/unfolded.js";
+import { heldSizes } from "../../query/unfolded.js";
 import { Stint } from "../../stint.js";
 import { Stop } from "../../stop.js";
 import { isTookTooLong } from "../../store-refusals.js";
@@ -22,6 +22,7 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
 import { type RelatedContext, withRelated } from "./related.js";
+import { NoRoom } from "./room.js";
 import { shaped, streamedRanking, streamOf } from "./stream-page.js";
 import { unfold } from "./unfold.js";
 import { whileAllowed } from "./while-allowed.js";
@@ -53,7 +54,7 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const { parameters, format, explained } = parseList(request.parameters);
   const { query, rights } = await loadListQuery(deps, principal, table, parameters);
   const effort = new Effort(deps.store.timeoutMs, stop);
-  if (explained) return { records: only(await explainList(deps, query, effort)), meta: undefined };
+  if (explained) return { records: only([await explainList(deps, query, effort)]), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
@@ -98,9 +99,10 @@ async function runList(
   };
   const late = noteLate(deps, root);
   const page = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort).catch(late);
-  if (page !== undefined && !(page instanceof RawDocuments)) {
-    const rows = await complete(page, { effort });
-    seen.done(() => pipelineOf(query, plan.ranking), page.length);
+  const isSmall = page !== undefined && !(page instanceof RawDocuments);
+  const rows = isSmall ? await complete(page, { effort }).catch(unlessNoRoom) : undefined;
+  if (rows !== undefined) {
+    seen.done(() => pipelineOf(query, plan.ranking), rows.length);
     return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows), isRead: true };
   }
   const inPieces = (source: AsyncIterable<readonly StoredRecord[]>, ranking: Ranking, stint?: Stint) =>
@@ -111,12 +113,18 @@ async function runList(
     });
   if (page !== undefined) {
     const stint = new Stint();
-    const records = inPieces(page.some(stint), plan.ranking, stint);
-    return { records, bytesHeld: () => page.bytes, isRead: false };
+    const source = isSmall ? only(page) : page.some(stint);
+    const bytesHeld = () => (isSmall ? heldBytes(root, page) : page.bytes);
+    return { records: inPieces(source, plan.ranking, stint), bytesHeld, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
   const source = endingWith(late, streamOf(deps, query, ranking, stop));
   return { records: inPieces(source, ranking), isRead: false };
+}
+
+/** What has no room all at once may have it some at a time. */
+function unlessNoRoom(error: unknown): undefined {
+  if (!(error instanceof NoRoom)) throw error;
 }
 
 /** Notes for advice that the records themselves took longer than a query may: those related to them say nothing of their table. */
@@ -139,10 +147,10 @@ async function* endingWith<Some>(
 }
 
 function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): number {
-  const size = unfoldedSizes(root, rows).reduce((sum, each) => sum + each, 0);
+  const size = heldSizes(root, rows).reduce((sum, each) => sum + each, 0);
   return Math.min(size, MOST_HELD);
 }
 
-async function* only(record: Json): AsyncGenerator<readonly Json[]> {
-  yield [record];
+async function* only<Some>(some: Some): AsyncGenerator<Some> {
+  yield some;
 }

@@ -17,7 +17,7 @@ import { lowerRecord, ownFields } from "../../query/lower/read.js";
 import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { shaper } from "../../query/shape.js";
-import { unfoldedSizes } from "../../query/unfolded.js";
+import { heldSizes } from "../../query/unfolded.js";
 import { decideAs } from "../decide-as.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -178,7 +178,7 @@ async function joinedDocuments(
   if (small !== undefined) return small;
   const [documents, room]: [StoredRecord[], Room] = [[], new Room()];
   for await (const some of store.stream(node.table, pipeline, limits.signal)) {
-    for (const size of unfoldedSizes(node, some)) room.take(size);
+    for (const size of heldSizes(node, some)) room.take(size);
     documents.push(...some);
   }
   return documents;
@@ -199,7 +199,7 @@ async function smallDocumentsOf(
   const makeRoom = (): Room => new Room(undefined, mostBytes);
   const whole = await withRelated({ store }, node, documents, { rules, room: makeRoom() });
   const room = makeRoom();
-  for (const size of unfoldedSizes(node, whole)) room.take(size);
+  for (const size of heldSizes(node, whole)) room.take(size);
   return whole;
 }
 

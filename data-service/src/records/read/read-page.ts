@@ -1,6 +1,6 @@
 // Reads a page that is held as a whole, however its records are ranked.
 import { getOrMake } from "../../get-or-make.js";
-import { type Answered, allOf, RawDocuments } from "../../mongo/raw-documents.js";
+import { type Answered, allOf, areLarge } from "../../mongo/raw-documents.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { idsPipeline } from "../../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../../query/lower/document.js";
@@ -23,7 +23,7 @@ type Page = Answered | undefined;
 /** The page, however it is ranked; ranked once more where parents that were named for it have gone meanwhile. */
 export async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
   const page = await readFull(deps, plan, effort);
-  return page instanceof RawDocuments && !page.areLarge ? page.all() : page;
+  return areLarge(page) ? page : allOf(page);
 }
 
 async function readFull(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {

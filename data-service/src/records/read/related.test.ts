@@ -23,7 +23,7 @@ function storeAnswering(answers: number, timeoutMs = 1_000) {
   const none = async () => [];
   return {
     asked,
-    store: { timeoutMs, smallByIds, read: none, readSmall: none, stream: async function* () {} },
+    store: { timeoutMs, smallByIds, read: none, readRaw: none, stream: async function* () {} },
   };
 }
 
@@ -52,7 +52,7 @@ describe("the related records of a page", () => {
       const store = {
         ...storeAnswering(0).store,
         smallByIds: async () => undefined,
-        readSmall: async () => undefined,
+        readRaw: async () => undefined,
         stream: async function* (_table: unknown, pipeline: readonly object[]) {
           const isAlone = pipeline.some((stage) => "$lookup" in stage);
           try {

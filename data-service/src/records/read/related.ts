@@ -4,6 +4,7 @@ import type { Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";
 import { getOrMake } from "../../get-or-make.js";
+import { RawDocuments } from "../../mongo/raw-documents.js";
 import type { ReadLimits } from "../../mongo/read-limits.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import { piecesOf } from "../../pieces.js";
@@ -22,7 +23,7 @@ import {
   type Together,
 } from "../../query/lower/read.js";
 import { type HandedOut, handOut, togetherQuestion } from "../../query/plan/together.js";
-import { unfoldedSizes } from "../../query/unfolded.js";
+import { heldSizes } from "../../query/unfolded.js";
 import { tookTooLong } from "../../store-refusals.js";
 import { countRelated } from "./count-related.js";
 import { Effort, whileWanted } from "./effort.js";
@@ -35,7 +36,7 @@ type Documents = readonly StoredRecord[];
 const AT_ONCE = 100;
 
 export interface RelatedDeps {
-  readonly store: Pick<RecordStore, "read" | "readSmall" | "smallByIds" | "stream" | "timeoutMs">;
+  readonly store: Pick<RecordStore, "read" | "readRaw" | "smallByIds" | "stream" | "timeoutMs">;
 }
 
 /** What a page is read with. */
@@ -144,7 +145,7 @@ interface RelatedQuestion {
   readonly table: Table;
   readonly pipeline: Stage[];
   /** Reads it when there is little of it. @returns undefined when there is too much to be read at once */
-  readonly small: (limits: ReadLimits) => Promise<Documents | undefined>;
+  readonly small: (limits: ReadLimits) => Promise<Documents | RawDocuments | undefined>;
   /** The related records in some of what was read. */
   readonly relatedIn: (documents: Documents) => Documents;
 }
@@ -161,7 +162,7 @@ async function readInRoom(
 ): Promise<Documents | undefined> {
   let [bytes, records] = [0, 0];
   const hold = (some: Documents): void => {
-    for (const size of unfoldedSizes(node, relatedIn(some))) {
+    for (const size of heldSizes(node, relatedIn(some))) {
       bytes += size;
       records += 1;
       room.take(size);
@@ -171,13 +172,13 @@ async function readInRoom(
     const until = performance.now() + limits.maxTimeMS;
     try {
       const few = await small(limits);
-      if (few !== undefined) {
+      if (few !== undefined && !(few instanceof RawDocuments)) {
         hold(few);
         return few;
       }
       const all: StoredRecord[] = [];
-      for await (const some of store.stream(table, pipeline, limits.signal)) {
-        if (performance.now() > until) throw tookTooLong();
+      for await (const some of few?.some() ?? store.stream(table, pipeline, limits.signal)) {
+        if (few === undefined && performance.now() > until) throw tookTooLong();
         hold(some);
         all.push(...some);
       }
@@ -207,7 +208,7 @@ async function joinedTo(
   const pipeline = lowerApart(child, ids, rules);
   const as = childField(child);
   const listsIn = (some: Documents): Documents[] => some.map((document) => listOf(document[as]));
-  const small = (limits: ReadLimits) => deps.store.readSmall(table, pipeline, parents.length, limits);
+  const small = (limits: ReadLimits) => deps.store.readRaw(table, pipeline, parents.length, limits);
   const question = { table, pipeline, small, relatedIn: (some: Documents) => listsIn(some).flat() };
   const documents = await readInRoom(deps, child, question, context);
   if (documents === undefined) throw new NoRoom();
@@ -249,7 +250,7 @@ async function listsOf(
   // When they are asked for by nothing but ids, requests that come at once share the query.
   const small = (limits: ReadLimits) =>
     fields === undefined
-      ? deps.store.readSmall(table, pipeline, question.most ?? question.keys.length, limits)
+      ? deps.store.readRaw(table, pipeline, question.most ?? question.keys.length, limits)
       : whileWanted(limits, deps.store.smallByIds(table, question.keys, fields));
   const found = await readInRoom(deps, child, { table, pipeline, small, relatedIn: (some) => some }, context);
   if (found === undefined) return parents.map(() => undefined);
