@@ -1,8 +1,9 @@
 // What the data service counts, besides requests and the process itself (shared/metrics). Every label comes from a list.
 import { AppError } from "@portico/shared/app-error";
-import { countBy, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
+import { Counter, countBy, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
 import { AUDIT_EVENTS, type AuditLog } from "./auth/audit.js";
 import type { Throttle } from "./auth/throttle.js";
+import type { ShareNotes } from "./caller-shares.js";
 import { PLAN_KINDS, type PlanKind } from "./records/read/plan-kind.js";
 
 const CACHES = ["catalog", "rules", "sessions", "api_tokens"] as const;
@@ -23,6 +24,7 @@ export interface Metrics {
   readonly registry: Registry;
   cache(name: CacheName): CacheNotes;
   notePlan(kind: PlanKind): void;
+  readonly shares: ShareNotes;
   /** The same audit, counted by event: sign-ins, failures, reuse of refresh tokens … */
   audited(audit: AuditLog): AuditLog;
   /** The same throttle, its refusals counted. */
@@ -49,6 +51,7 @@ export function makeMetrics(): Metrics {
     registry,
     cache: (cache) => ({ lookup: () => noteLookup(cache), load: () => noteLoad(cache) }),
     notePlan,
+    shares: noteShares(registry),
     audited: (audit) => ({
       record(event, client) {
         noteEvent(event.event);
@@ -62,6 +65,21 @@ export function makeMetrics(): Metrics {
     throttled: (throttle) => countRefusals(throttle, noteRefusal),
     liveSessions: (count) => showSessions(registry, count),
   };
+}
+
+function noteShares(registry: Registry): ShareNotes {
+  const registers = [registry];
+  const waiting = new Gauge({
+    name: "portico_queries_waiting",
+    help: "Queries that wait for others of the same caller.",
+    registers,
+  });
+  const refused = new Counter({
+    name: "portico_queries_refused_total",
+    help: "Queries refused because others of the same caller took too long.",
+    registers,
+  });
+  return { waiting: (change) => waiting.inc(change), refused: () => refused.inc() };
 }
 
 function countRefusals(throttle: Throttle, note: (limit: Limit) => void): Throttle {

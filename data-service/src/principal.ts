@@ -1,9 +1,12 @@
 // Who is asking. Made by http/authenticate and trusted everywhere after that.
 import { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
+import { networkOf } from "@portico/shared/network-of";
 
 interface Anonymous {
   readonly kind: "anonymous";
+  /** Of the client, where the request is known. */
+  readonly address?: string | undefined;
 }
 
 /** A user, as far as rights are concerned: one who asks for something, or one whom others ask about. */
@@ -48,6 +51,11 @@ export type Requester = Anonymous | SignedIn;
 export const SERVICE: User = { kind: "user", userId: "0".repeat(24), roleId: null, isRootAdmin: true };
 
 export const ANONYMOUS: Anonymous = { kind: "anonymous" };
+
+/** By whom work is counted: the user, wherever they are, or the network of one who has not signed in. */
+export function countedAs(principal: Principal): string {
+  return principal.kind === "user" ? principal.userId : networkOf(principal.address ?? null);
+}
 
 /** @returns undefined for anonymous callers and API tokens */
 export function sessionOf(requester: Requester): BySession | undefined {

@@ -1,11 +1,11 @@
 // Something of which there is only so much for everybody, and no more than half of it for one network.
+import { Counts } from "./counts.js";
 import { networkOf } from "./network-of.js";
 
 export class NetworkShares {
   readonly #most: number;
   /** How much is taken, by network. */
-  readonly #taken = new Map<string, number>();
-  #all = 0;
+  readonly #taken = new Counts();
 
   /** @param most how much may be taken at once, half of it by one network */
   constructor(most: number) {
@@ -18,16 +18,9 @@ export class NetworkShares {
    */
   take(address: string | undefined, amount = 1): (() => void) | undefined {
     const network = networkOf(address ?? null);
-    const own = this.#taken.get(network) ?? 0;
-    if (this.#all + amount > this.#most || own + amount > Math.ceil(this.#most / 2)) return undefined;
-    this.#count(network, amount);
-    return () => this.#count(network, -amount);
-  }
-
-  #count(network: string, change: number): void {
-    this.#all += change;
-    const taken = (this.#taken.get(network) ?? 0) + change;
-    if (taken > 0) this.#taken.set(network, taken);
-    else this.#taken.delete(network);
+    const own = this.#taken.of(network);
+    if (this.#taken.all + amount > this.#most || own + amount > Math.ceil(this.#most / 2)) return undefined;
+    this.#taken.add(network, amount);
+    return () => this.#taken.add(network, -amount);
   }
 }

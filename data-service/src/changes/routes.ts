@@ -3,11 +3,10 @@
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
-import { countedCaller } from "../http/counted-caller.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
-import type { Principal } from "../principal.js";
+import { countedAs, type Principal } from "../principal.js";
 import { readCall, readParameters } from "../query/parameters.js";
 import { type FollowDeps, follow, type LastEvent } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
@@ -27,7 +26,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
       const follower = {
         principal: principalOf(request),
         readAt: callerOf(request).readAt,
-        caller: countedCaller(request),
+        caller: countedAs(principalOf(request)),
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: call.parameters,

@@ -163,7 +163,7 @@ const logIn = (headers: OutgoingHttpHeaders = {}) =>
 
 describe("authenticate", () => {
   it("takes nobody for anonymous", async () => {
-    expect((await call("GET", "/who")).body).toEqual({ kind: "anonymous" });
+    expect((await call("GET", "/who")).body).toEqual({ kind: "anonymous", address: "127.0.0.1" });
   });
 
   it("takes a live session for its user, with the role of the record", async () => {

@@ -92,7 +92,9 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requ
   // `headers` keeps only the first of several; two contradict each other.
   const presented = request.headersDistinct.authorization;
   const { principal, readAt } =
-    presented === undefined ? { principal: ANONYMOUS } : await proved(deps, presented);
+    presented === undefined
+      ? { principal: { ...ANONYMOUS, address: request.ip } }
+      : await proved(deps, presented);
   callers.set(request, new LastingCaller(principal, () => proveAnew(deps, request), readAt));
   return principal;
 }

@@ -3,6 +3,7 @@ import type { AbstractCursor, Db, RunCommandCursor } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
+import type { InTurn } from "../turns.js";
 import { isInterrupted } from "./driver-errors.js";
 import { BYTES_AT_ONCE, RawDocuments } from "./raw-documents.js";
 import { READ_OPTIONS, readCommand } from "./whole-answer.js";
@@ -22,6 +23,8 @@ interface BatchLimits {
   readonly limitMs: number;
   /** Ends it, in the database as well. */
   readonly signal: AbortSignal | undefined;
+  /** Asks the database for each batch. */
+  readonly inTurn: InTurn;
 }
 
 /** Runs a pipeline and returns its documents as they are asked for. @throws AppError QUERY_TIMEOUT, or the signal's reason */
@@ -29,11 +32,11 @@ export async function* inBatches(
   db: Db,
   { collection }: Table,
   pipeline: Stage[],
-  { limitMs, signal }: BatchLimits,
+  limits: BatchLimits,
 ): AsyncGenerator<readonly StoredRecord[]> {
   const cursor = openCursor(db, collection, pipeline);
   try {
-    while (await hasMore(cursor, limitMs, signal)) {
+    while (await hasMore(cursor, limits)) {
       const isLast = cursor.bufferedCount() <= AT_ONCE;
       const raw: Uint8Array[] = cursor.readBufferedDocuments(AT_ONCE);
       if (isLast) cursor.setBatchSize(batchSizeFor(raw));
@@ -59,13 +62,21 @@ function batchSizeFor(raw: readonly Uint8Array[]): number {
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 
+async function hasMore(cursor: AbstractCursor, { limitMs, signal, inTurn }: BatchLimits): Promise<boolean> {
+  signal?.throwIfAborted();
+  return cursor.bufferedCount() > 0 || inTurn(() => hasNextBatch(cursor, limitMs, signal));
+}
+
 /**
  * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
  * the cursor, because a command that is aborted costs its connection.
  */
-async function hasMore(cursor: AbstractCursor, limitMs: number, signal?: AbortSignal): Promise<boolean> {
+async function hasNextBatch(
+  cursor: AbstractCursor,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   signal?.throwIfAborted();
-  if (cursor.bufferedCount() > 0) return true;
   let isOver = false;
   const giveUp = (): void => {
     isOver = true;

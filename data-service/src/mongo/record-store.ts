@@ -15,6 +15,7 @@ import { getOrMake } from "../get-or-make.js";
 import { idsPipeline } from "../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
+import type { InTurn } from "../turns.js";
 import { asRefusal, isInterrupted, isLost, isTypeMismatch, refuseTooLarge } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
@@ -129,13 +130,15 @@ export class RecordStore {
    * Runs a pipeline and returns documents as they are asked for, some at a time. Together they may take any time; for each
    * batch the database may work as long as for any other read.
    * @param signal ends it, in the database as well
+   * @param inTurn asks for each batch
    */
   async *stream(
     table: Table,
     pipeline: Stage[],
     signal?: AbortSignal,
+    inTurn: InTurn = (task) => task(),
   ): AsyncGenerator<readonly StoredRecord[]> {
-    const limits = { limitMs: this.timeoutMs, signal };
+    const limits = { limitMs: this.timeoutMs, signal, inTurn };
     for (let attempt = 1; ; attempt += 1) {
       let isBegun = false;
       try {

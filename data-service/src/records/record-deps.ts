@@ -1,6 +1,7 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { CallerShares } from "../caller-shares.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { UnfinishedStore } from "../mongo/unfinished-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
@@ -22,6 +23,8 @@ import type { Sealer } from "./write/seal.js";
 export interface RecordDeps {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
+  /** In which callers ask it what may take long. */
+  readonly shares: CallerShares;
   readonly writesOf: WritesOf;
   readonly unfinished: Unfinished;
   readonly deletes: NotedDeletes;

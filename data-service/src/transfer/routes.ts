@@ -8,11 +8,11 @@ import { requireUncompressed } from "@portico/shared/require-uncompressed";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
-import { callerOf } from "../http/authenticate.js";
-import { countedCaller } from "../http/counted-caller.js";
+import { callerOf, principalOf } from "../http/authenticate.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
+import { countedAs } from "../principal.js";
 import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/record-deps.js";
@@ -41,7 +41,7 @@ export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
   router
     .route("/:table/import")
     .post((request, response) =>
-      underWay.run(countedCaller(request), () =>
+      underWay.run(countedAs(principalOf(request)), () =>
         answerImport(loggingFor(deps, request), limits, request, response),
       ),
     )

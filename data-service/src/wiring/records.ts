@@ -3,6 +3,7 @@ import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";
 import type { RootOrigin } from "../auth/session.js";
+import { CallerShares } from "../caller-shares.js";
 import { gramIndexesOf } from "../catalog/indexes.js";
 import type { Stored } from "../catalog/stored.js";
 import { systemTableNames, systemTables } from "../catalog/system-tables.js";
@@ -113,6 +114,7 @@ export function makeRecords(from: RecordSources): RecordParts {
   const parts: RecordParts = {
     logger,
     store,
+    shares: sharesOf(from),
     counts,
     ...tables,
     ...journal,
@@ -200,6 +202,14 @@ function tableParts({ config, store, metrics, logger, requireSpace }: RecordSour
     changesUnderWay: new UnderWay(),
     data: makeTableData(db, requireSpace),
   };
+}
+
+/** As many questions at once as the driver has connections, and as long as one waits for these; for both 0 is no limit. */
+function sharesOf({ config, store, metrics }: RecordSources): CallerShares {
+  const { maxPoolSize, waitQueueTimeoutMS } = store.client.options;
+  const most = maxPoolSize === 0 ? Number.POSITIVE_INFINITY : maxPoolSize;
+  const maxWaitMs = waitQueueTimeoutMS === 0 ? config.queryTimeoutMs : waitQueueTimeoutMS;
+  return new CallerShares({ most, maxWaitMs }, metrics.shares);
 }
 
 type JournalCore = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;

@@ -3,7 +3,7 @@
 import type { ReadLimits } from "../../mongo/read-limits.js";
 import { Stop } from "../../stop.js";
 import { tookTooLong } from "../../store-refusals.js";
-import { makeTurns } from "../../turns.js";
+import { type InTurn, makeTurns } from "../../turns.js";
 
 /** Of the connections that all requests share. */
 const AT_ONCE = 4;
@@ -30,6 +30,7 @@ export function whileWanted<Answer>(
 export class Effort {
   readonly #until: number;
   readonly #stop: Stop;
+  readonly #share: InTurn;
   readonly #inTurn = makeTurns({
     atOnce: AT_ONCE,
     mostWaiting: Number.POSITIVE_INFINITY,
@@ -39,25 +40,31 @@ export class Effort {
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS, for all questions together
    * @param stop is aborted by whoever sees that nobody waits for the answer any more, and here when a question fails
+   * @param share of the caller; without it, questions wait for none but those of this request
    */
-  constructor(timeoutMs: number, stop = new Stop()) {
+  constructor(timeoutMs: number, stop = new Stop(), share: InTurn = (question) => question()) {
     this.#until = performance.now() + timeoutMs;
     this.#stop = stop;
+    this.#share = share;
   }
 
   /**
    * Asks as soon as it has a turn, if there is time left by then. When one question fails, those under way are broken off
    * and no more are asked.
-   * @throws AppError QUERY_TIMEOUT
+   * @throws AppError QUERY_TIMEOUT, and SERVICE_UNAVAILABLE where the caller has too many others under way
    */
   async ask<Answer>(question: (limits: ReadLimits) => Promise<Answer>): Promise<Answer> {
     const signal = this.#stop;
-    return this.#inTurn(async () => {
+    const asked = async (): Promise<Answer> => {
       signal.throwIfAborted();
       const left = Math.ceil(this.#until - performance.now());
       if (left <= 0) throw tookTooLong();
+      return question({ maxTimeMS: left, signal });
+    };
+    return this.#inTurn(async () => {
+      signal.throwIfAborted();
       try {
-        return await question({ maxTimeMS: left, signal });
+        return await this.#share(asked);
       } catch (error) {
         signal.abort(error);
         throw error;

@@ -23,7 +23,7 @@ import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
 import { type RelatedContext, withRelated } from "./related.js";
 import { NoRoom } from "./room.js";
-import { shaped, streamedRanking, streamOf } from "./stream-page.js";
+import { type Streaming, shaped, streamedRanking, streamOf } from "./stream-page.js";
 import { unfold } from "./unfold.js";
 import { whileAllowed } from "./while-allowed.js";
 
@@ -53,13 +53,15 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const { principal, caller, table } = request;
   const { parameters, format, explained } = parseList(request.parameters);
   const { query, rights } = await loadListQuery(deps, principal, table, parameters);
-  const effort = new Effort(deps.store.timeoutMs, stop);
+  const { timeoutMs } = deps.store;
+  const effort = new Effort(timeoutMs, stop, deps.shares.of(principal));
   if (explained) return { records: only([await explainList(deps, query, effort)]), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
   const [{ isRead, ...listed }, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop }),
+    // What has begun is cut off when it is refused, so a stream waits as long as for the database.
+    runList(deps, plan, started, { effort, stop, share: deps.shares.of(principal, timeoutMs) }),
     runMeta(deps, plan.query, effort),
   ]);
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
@@ -82,7 +84,7 @@ async function runList(
   deps: RecordDeps,
   plan: Plan,
   started: number,
-  { effort, stop }: { readonly effort: Effort; readonly stop: Stop },
+  { effort, ...streaming }: Streaming & { readonly effort: Effort },
 ): Promise<Listed> {
   const { query, rules } = plan;
   const { root } = query;
@@ -105,9 +107,11 @@ async function runList(
     seen.done(() => pipelineOf(query, plan.ranking), rows.length);
     return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows), isRead: true };
   }
+  const { stop, share } = streaming;
   const inPieces = (source: AsyncIterable<readonly StoredRecord[]>, ranking: Ranking, stint?: Stint) =>
     shaped(source, root, {
-      complete: (some, room) => complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop) }),
+      complete: (some, room) =>
+        complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop, share) }),
       unfold: (some) => unfold(root, some, shape, stint),
       done: (count) => seen.done(() => pipelineOf(query, ranking), count),
     });
@@ -118,7 +122,7 @@ async function runList(
     return { records: inPieces(source, plan.ranking, stint), bytesHeld, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
-  const source = endingWith(late, streamOf(deps, query, ranking, stop));
+  const source = endingWith(late, streamOf(deps, query, ranking, streaming));
   return { records: inPieces(source, ranking), isRead: false };
 }
 

@@ -18,6 +18,7 @@ import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { shaper } from "../../query/shape.js";
 import { heldSizes } from "../../query/unfolded.js";
+import type { InTurn } from "../../turns.js";
 import { decideAs } from "../decide-as.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -78,7 +79,7 @@ async function readAllowed(
     const shape = { ...recordShape(deps, view, found, parameters, rows?.(view)), isOwn };
     return { table: found, id: parseId(found, givenId), shape };
   });
-  const [record] = await readEach(deps, shape, [id]);
+  const [record] = await readEach(deps, shape, [id], deps.shares.of(principal));
   if (record === undefined) throw recordNotFound(table);
   return record;
 }
@@ -111,13 +112,17 @@ export async function readShaped(
   return (await readEach(deps, shape, ids)).flatMap((record) => (record === undefined ? [] : [record.json]));
 }
 
-/** Like `readShaped`, with undefined in the place of each that the caller may not see. */
+/**
+ * Like `readShaped`, with undefined in the place of each that the caller may not see.
+ * @param share of the caller; without it, as after a write, they are read whatever else the caller asks
+ */
 export async function readEach(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
+  share?: InTurn,
 ): Promise<(Versioned | undefined)[]> {
-  return eachOf(deps, shape, ids, await documentsOf(deps, shape, ids));
+  return eachOf(deps, shape, ids, await documentsOf(deps, shape, ids, share));
 }
 
 /** Like `readEach`, for records with at most so many bytes, with all they show. @throws NoRoom when they have more */
@@ -149,9 +154,10 @@ async function documentsOf(
   { store }: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
+  share: InTurn | undefined,
 ): Promise<readonly StoredRecord[]> {
   const { node, rules, fields, pipeline } = questionFor(shape, ids);
-  const effort = new Effort(store.timeoutMs);
+  const effort = new Effort(store.timeoutMs, undefined, share);
   const documents =
     fields === undefined
       ? await effort.ask((limits) =>

@@ -10,6 +10,7 @@ import { isTogether, mostRecords } from "../../query/lower/joined-or-together.js
 import type { PageOfParents, Ranking } from "../../query/lower/read.js";
 import { keyText } from "../../query/plan/key-text.js";
 import type { Stop } from "../../stop.js";
+import type { InTurn } from "../../turns.js";
 import type { RecordDeps } from "../record-deps.js";
 import { Effort } from "./effort.js";
 import { Pace } from "./pace.js";
@@ -34,15 +35,22 @@ export async function streamedRanking(
   return { kind: "page", parents: page.map(({ _id }) => asStored(_id)) };
 }
 
-/** @param stop ends it */
+/** How a stream is read. */
+export interface Streaming {
+  /** Ends it. */
+  readonly stop: Stop;
+  /** Its caller's. */
+  readonly share: InTurn;
+}
+
 export function streamOf(
   deps: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
-  stop: Stop,
+  streaming: Streaming,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  if (ranking.kind === "page") return inParts(deps, query, ranking, stop);
-  return deps.store.stream(query.root.table, pipelineOf(query, ranking), stop);
+  if (ranking.kind === "page") return inParts(deps, query, ranking, streaming);
+  return deps.store.stream(query.root.table, pipelineOf(query, ranking), streaming.stop, streaming.share);
 }
 
 /** The page, some parents at a time; fewer where these are too large to be held at once. @throws AppError 400 */
@@ -50,10 +58,11 @@ async function* inParts(
   deps: RecordDeps,
   query: AuthorizedQuery,
   page: PageOfParents,
-  stop: Stop,
+  { stop, share }: Streaming,
 ): AsyncGenerator<readonly StoredRecord[]> {
   const readParents = async (parents: readonly Stored[]) => {
-    const found = await readRanked(deps, query, { ...page, parents }, new Effort(deps.store.timeoutMs, stop));
+    const effort = new Effort(deps.store.timeoutMs, stop, share);
+    const found = await readRanked(deps, query, { ...page, parents }, effort);
     if (found === undefined) throw new NoRoom();
     return found;
   };

@@ -1,0 +1,113 @@
+// How many questions of one caller the database is asked at once.
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { CallerShares } from "./caller-shares.js";
+import { ANONYMOUS, countedAs, type Principal, type User } from "./principal.js";
+
+const user = (userId: string): User => ({ kind: "user", userId, roleId: null, isRootAdmin: false });
+const [ann, ben, eve] = [user("ann"), user("ben"), user("eve")];
+
+const rigs: { readonly underWay: () => string[]; readonly end: (at: number) => void }[] = [];
+
+afterEach(async () => {
+  for (const { underWay, end } of rigs.splice(0))
+    for (; underWay().length > 0; await settled()) for (const _ of underWay()) end(0);
+});
+
+/** Shares, and questions that last until they are ended. */
+function rig(most: number, maxWaitMs = 10_000) {
+  const seen = { waiting: 0, refused: 0 };
+  const notes = {
+    waiting: (change: number) => {
+      seen.waiting += change;
+    },
+    refused: () => {
+      seen.refused += 1;
+    },
+  };
+  const shares = new CallerShares({ most, maxWaitMs }, notes);
+  const begun: { readonly name: string; readonly end: () => void }[] = [];
+  const ask = (caller: Principal, name = countedAs(caller)): Promise<string> =>
+    shares.of(caller)(() => new Promise((resolve) => begun.push({ name, end: () => resolve(name) })));
+  const askMany = (caller: User, count: number): Promise<string>[] =>
+    Array.from({ length: count }, (_, at) => ask(caller, `${caller.userId} ${at + 1}`));
+  const underWay = (): string[] => begun.map(({ name }) => name);
+  const end = (at: number): void => begun.splice(at, 1)[0]?.end();
+  rigs.push({ underWay, end });
+  return { shares, seen, ask, askMany, underWay, end };
+}
+
+/** Until what has ended has let others begin. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("the questions of one caller", () => {
+  it("are half of what may be asked at once, the others in the order in which they came", async () => {
+    const { askMany, underWay, end, seen } = rig(6);
+    const answers = askMany(ann, 5);
+    expect([underWay(), seen.waiting]).toEqual([["ann 1", "ann 2", "ann 3"], 2]);
+    end(1);
+    await settled();
+    expect([underWay(), seen.waiting]).toEqual([["ann 1", "ann 3", "ann 4"], 1]);
+    end(0);
+    await settled();
+    for (let left = 3; left > 0; left -= 1) end(0);
+    expect(await Promise.all(answers)).toEqual(["ann 1", "ann 2", "ann 3", "ann 4", "ann 5"]);
+    expect(seen).toEqual({ waiting: 0, refused: 0 });
+  });
+
+  it("are half of what others leave, so that several who ask much keep nobody out", async () => {
+    const { ask, askMany, underWay, end } = rig(12);
+    void [...askMany(ann, 9), ...askMany(ben, 9)];
+    expect(underWay().filter((name) => name.startsWith("ann"))).toHaveLength(6);
+    expect(underWay().filter((name) => name.startsWith("ben"))).toHaveLength(3);
+    void ask(eve);
+    expect(underWay()).toContain("eve");
+    // Ann's turn is over: she is left (12 - 3 - 1) / 2, and Ben (12 - 4 - 1) / 2.
+    for (let ended = 0; ended < 2; ended += 1) end(0);
+    await settled();
+    expect(underWay().filter((name) => name.startsWith("ann")).length).toBe(4);
+    expect(underWay().filter((name) => name.startsWith("ben")).length).toBe(3);
+  });
+
+  it("are one at least, whatever others ask: the database has a queue of its own", () => {
+    const { askMany, ask, underWay } = rig(1);
+    void [...askMany(ann, 2), ask(ben), ask(eve)];
+    expect(underWay()).toEqual(["ann 1", "ben", "eve"]);
+  });
+
+  it("are as many as there are where there is no limit", () => {
+    const { askMany, underWay } = rig(Number.POSITIVE_INFINITY);
+    void askMany(ann, 100);
+    expect(underWay()).toHaveLength(100);
+  });
+
+  it("are refused when they wait too long, and those behind them are asked", async () => {
+    const { ask, underWay, end, seen } = rig(2, 20);
+    const [first, second] = [ask(ann, "first"), ask(ann, "second")];
+    await expect(second).rejects.toMatchObject({
+      code: "SERVICE_UNAVAILABLE",
+      headers: { "Retry-After": "2" },
+    });
+    expect(seen).toEqual({ waiting: 0, refused: 1 });
+    const third = ask(ann, "third");
+    end(0);
+    await first;
+    await settled();
+    expect(underWay()).toEqual(["third"]);
+    end(0);
+    expect(await third).toBe("third");
+  });
+
+  it("leave their places when they fail", async () => {
+    const { shares, ask, underWay } = rig(2);
+    await expect(shares.of(ann)(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    void ask(ann);
+    expect(underWay()).toEqual(["ann"]);
+  });
+
+  it("are those of one network where nobody has signed in", () => {
+    const { ask, underWay } = rig(2);
+    for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"])
+      void ask({ ...ANONYMOUS, address }, address);
+    expect(underWay()).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+});

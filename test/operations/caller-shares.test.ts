@@ -1,0 +1,147 @@
+// One caller's slow queries do not take the database's connections from all others.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, accepted, apiOf, asAdmin, signIn } from "../support/api.js";
+import { type CommandProxy, type Fate, isReadOf, startCommandProxy } from "../support/command-proxy.js";
+import { allowAll } from "../support/rules.js";
+import { freshDatabase, type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
+import { scrape, total } from "./prometheus.js";
+
+const CONNECTIONS = 10;
+const QUEUED_MS = 1_000;
+const PASSWORD = "a long password";
+
+let proxy: CommandProxy;
+let stack: Stack;
+let visitor: Api;
+let noisy: Api;
+let another: Api;
+let quiet: Api;
+let ship: string;
+
+beforeAll(async () => {
+  const options = `maxPoolSize=${CONNECTIONS}&waitQueueTimeoutMS=${QUEUED_MS}`;
+  proxy = await startCommandProxy(freshDatabase(options));
+  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
+  const admin = await asAdmin(stack);
+  const columns = [{ name: "name", type: "string" }];
+  for (const name of ["ships", "crowds"]) await accepted(admin.post("/svc_table", { name, columns }));
+  await allowAll(admin, ["ships", "crowds"], null);
+  const api = `${stack.appUrl}/api`;
+  const userOf = async (name: string): Promise<Api> => {
+    const credentials = { email: `${name}@example.com`, password: PASSWORD };
+    await accepted(admin.post("/svc_user", credentials));
+    return signIn(api, credentials);
+  };
+  visitor = apiOf(api);
+  noisy = await userOf("noisy");
+  another = await userOf("another");
+  quiet = await userOf("quiet");
+  [{ id: ship }] = await accepted(admin.post("/ships", { name: "Hope" }));
+});
+
+afterAll(async () => {
+  proxy?.decide(() => "pass");
+  await stack?.stop();
+  await proxy?.close();
+});
+
+/** Holds all reads of a table up. @returns how many there are, and what lets them go on */
+function held(table: string) {
+  const isRead = isReadOf(table);
+  let [count, letGo] = [0, (): void => undefined];
+  const released = new Promise<Fate>((resolve) => {
+    letGo = () => resolve("pass");
+  });
+  proxy.decide((command) => {
+    if (!isRead(command)) return "pass";
+    count += 1;
+    return released;
+  });
+  const goOn = (): void => {
+    proxy.decide(() => "pass");
+    letGo();
+  };
+  return {
+    goOn,
+    reach: (wanted: number) =>
+      until(
+        () => count,
+        (reached) => reached === wanted,
+      ),
+  };
+}
+
+const search = (api: Api, limit = 10): Promise<Answer> =>
+  api.get("/crowds", { filter: { name: { _contains: "x" } }, limit: String(limit) });
+
+const many = (api: Api, limit?: number): Promise<Answer>[] =>
+  Array.from({ length: 2 * CONNECTIONS }, () => search(api, limit));
+
+/** What another caller gets meanwhile: a record, and a list. */
+const others = async (api: Api): Promise<number[]> =>
+  (await Promise.all([api.get(`/ships/${ship}`), api.get("/ships")])).map(({ status }) => status);
+
+describe("a caller whose queries take long", () => {
+  it.each([
+    ["a user", () => noisy],
+    ["a visitor", () => visitor],
+  ])(
+    "has half of the connections, waits for the others, and keeps nobody else waiting: %s",
+    async (_who, who) => {
+      const { goOn, reach } = held("crowds");
+      const asked = many(who());
+      await reach(CONNECTIONS / 2);
+      expect(await others(quiet)).toEqual([200, 200]);
+      const answers: Answer[] = [];
+      for (const answer of asked) void answer.then((each) => answers.push(each));
+      await until(
+        () => answers.length,
+        (count) => count === asked.length - CONNECTIONS / 2,
+      );
+      expect(
+        new Set(answers.map(({ status, headers }) => [status, headers.get("Retry-After")].join())),
+      ).toEqual(new Set(["503,2"]));
+      goOn();
+      await Promise.all(asked);
+      expect(answers.slice(-CONNECTIONS / 2).map(({ status }) => status)).toEqual(
+        Array(CONNECTIONS / 2).fill(200),
+      );
+    },
+  );
+
+  it("still gets what is read by its id, and all that it waits for as soon as there is a place", async () => {
+    const { goOn, reach } = held("crowds");
+    const asked = Array.from({ length: CONNECTIONS }, () => search(noisy));
+    await reach(CONNECTIONS / 2);
+    expect((await noisy.get(`/ships/${ship}`)).status).toBe(200);
+    goOn();
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it("has half of what is left beside another one", async () => {
+    const { goOn, reach } = held("crowds");
+    const first = many(noisy);
+    await reach(5);
+    const second = many(another);
+    await reach(7);
+    expect(await others(quiet)).toEqual([200, 200]);
+    goOn();
+    await Promise.all([...first, ...second]);
+  });
+
+  it("has no more where the answers are streamed", async () => {
+    const { goOn, reach } = held("crowds");
+    const asked = many(noisy, 0);
+    await reach(CONNECTIONS / 2);
+    expect(await others(quiet)).toEqual([200, 200]);
+    goOn();
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it("is counted in the metrics", async () => {
+    const samples = await scrape(`${stack.dataUrl}/metrics`);
+    expect(total(samples, "portico_queries_refused_total")).toBeGreaterThanOrEqual(CONNECTIONS);
+    expect(total(samples, "portico_queries_waiting")).toBe(0);
+  });
+});
