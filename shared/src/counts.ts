@@ -12,6 +12,13 @@ export class Counts {
     return this.#byName.get(name) ?? 0;
   }
 
+  /** Of all, where of each name no more than so many count. */
+  upTo(mostOfOne: number): number {
+    let sum = 0;
+    for (const count of this.#byName.values()) sum += Math.min(count, mostOfOne);
+    return sum;
+  }
+
   /** Names of which none is left are forgotten. */
   add(name: string, change: number): void {
     this.#all += change;

@@ -6,6 +6,7 @@ import type { EnvReader } from "./env.js";
 import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
 import { LinkedSet } from "./linked-set.js";
+import { networkOf } from "./network-of.js";
 import { SlowBodies } from "./slow-bodies.js";
 import { SlowReaders } from "./slow-readers.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
@@ -25,6 +26,8 @@ export type Overload = (typeof OVERLOADS)[number];
 
 /** Up to this many are never too many: if they wait long, they are slow in themselves. */
 const FEW = 100;
+/** Of what is too many, one client's requests are no more than this part to others: beyond it, they wait for each other. */
+const PART_OF_ONE = 1 / 4;
 /** How often to check which answers have begun. */
 const LOOK_MS = 200;
 
@@ -54,13 +57,15 @@ export interface ShedOptions {
   readonly onShed: (why: Overload) => void;
   /** Paths whose requests wait in a queue with limits of its own, as passwords do: that wait says nothing about the others. */
   readonly queued: ReadonlySet<string>;
+  /** What tells the session of a request that has no Authorization header. */
+  readonly sessionOf?: (request: Request) => string | undefined;
 }
 
 /**
  * Mount it behind the health routes, which an overloaded process must still answer.
  * @throws AppError SERVICE_UNAVAILABLE with `Retry-After`
  */
-export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions): RequestHandler {
+export function shedLoad(limits: OverloadLimits, { onShed, queued, sessionOf }: ShedOptions): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
   const inFlight = new LinkedSet<Response>();
@@ -83,10 +88,12 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     waiting.endWhere(hasBegun, performance.now());
   }, LOOK_MS).unref();
   return (request, response, next) => {
+    const client = request.headers.authorization ?? sessionOf?.(request) ?? networkOf(request.ip ?? null);
     const why = decideOverload(limits, {
       inFlight: inFlight.size,
       delayMs: delayMs(),
       waiting: waiting.look(performance.now()),
+      before: (mostOfAnother) => waiting.before(client, mostOfAnother),
     });
     if (why !== undefined) {
       onShed(why);
@@ -97,7 +104,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       inFlight.delete(response);
       waiting.end(response, response.headersSent, performance.now());
     });
-    const count = (): void => waiting.begin(response, performance.now());
+    const count = (): void => waiting.begin(response, client, performance.now());
     // A trailing slash makes no difference.
     const isQueued = queued.has(request.path.replace(/\/$/, ""));
     const wait = isQueued ? () => ifStillOpen(response, QUEUED_MS, count) : count;
@@ -125,22 +132,33 @@ function ifStillOpen(response: Response, milliseconds: number, act: () => void):
   response.once("close", () => clearTimeout(timer));
 }
 
-/** @param now what is in progress, without the request that asks */
+/** What is in progress, without the request that asks. */
+interface Load {
+  readonly inFlight: number;
+  readonly delayMs: number;
+  readonly waiting: Waiting;
+  /** Of those waiting, how many are before it, if of each other client only so many count. */
+  readonly before: (mostOfAnother: number) => number;
+}
+
 export function decideOverload(
   { maxInFlight, maxEventLoopDelayMs, maxWaitMs }: OverloadLimits,
-  now: { readonly inFlight: number; readonly delayMs: number; readonly waiting: Waiting },
+  now: Load,
 ): Overload | undefined {
   if (maxInFlight > 0 && now.inFlight >= maxInFlight) return "in_flight";
   if (maxEventLoopDelayMs > 0 && now.delayMs > maxEventLoopDelayMs) return "event_loop";
-  return maxWaitMs > 0 && isTooMuch(now.waiting, maxWaitMs) ? "waiting" : undefined;
+  return maxWaitMs > 0 && isTooMuch(now, maxWaitMs) ? "waiting" : undefined;
 }
 
 /**
  * A new request waits until those before it are answered: their number, at the rate of the last second (Little's law). A
- * burst is accepted as a whole as long as nobody has waited long.
+ * burst is accepted as a whole as long as nobody has waited long. One client with many slow requests must not have everybody
+ * refused: most of these wait for each other.
  */
-function isTooMuch({ count, oldestMs, answeredPerSecond }: Waiting, maxWaitMs: number): boolean {
-  return oldestMs > maxWaitMs && count >= Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
+function isTooMuch({ waiting, before }: Load, maxWaitMs: number): boolean {
+  const { count, oldestMs, answeredPerSecond } = waiting;
+  const tooMany = Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
+  return oldestMs > maxWaitMs && count >= tooMany && before(tooMany * PART_OF_ONE) >= tooMany;
 }
 
 /** @returns the mean delay of the last half second, in milliseconds */

@@ -8,9 +8,9 @@ const [first = {}, second = {}, third = {}] = requests;
 describe("requests that wait", () => {
   it("are counted from the first that still does", () => {
     const waiting = new WaitingRequests();
-    waiting.begin(first, 1_000);
-    waiting.begin(second, 1_200);
-    waiting.begin(third, 1_300);
+    waiting.begin(first, "a", 1_000);
+    waiting.begin(second, "a", 1_200);
+    waiting.begin(third, "b", 1_300);
     expect(waiting.look(1_500)).toMatchObject({ count: 3, oldestMs: 500 });
     waiting.end(first, true, 1_500);
     expect(waiting.look(1_500)).toMatchObject({ count: 2, oldestMs: 300 });
@@ -22,7 +22,7 @@ describe("requests that wait", () => {
 
   it("are answered so many times in the last second, whatever became of those before", () => {
     const waiting = new WaitingRequests();
-    for (const request of requests) waiting.begin(request, 1_000);
+    for (const request of requests) waiting.begin(request, "a", 1_000);
     for (const request of requests) waiting.end(request, true, 1_900);
     expect(waiting.look(2_000).answeredPerSecond).toBe(10);
     expect(waiting.look(2_500).answeredPerSecond).toBe(5);
@@ -32,10 +32,18 @@ describe("requests that wait", () => {
 
   it("are not answered when nobody waits for them any more, or a second time", () => {
     const waiting = new WaitingRequests();
-    waiting.begin(first, 1_000);
+    waiting.begin(first, "a", 1_000);
     waiting.end(first, false, 1_100);
     waiting.end(first, true, 1_100);
     waiting.end(second, true, 1_100);
     expect(waiting.look(1_100)).toEqual({ count: 0, oldestMs: 0, answeredPerSecond: 0 });
+  });
+
+  it("are before another one: all of its own client, and so many of each other", () => {
+    const waiting = new WaitingRequests();
+    for (const [at, request] of requests.entries()) waiting.begin(request, at < 6 ? "a" : `b${at}`, 1_000);
+    expect([waiting.before("a", 2), waiting.before("b6", 2), waiting.before("c", 2)]).toEqual([10, 6, 6]);
+    for (const request of requests.slice(0, 5)) waiting.end(request, false, 1_100);
+    expect([waiting.before("a", 2), waiting.before("c", 2)]).toEqual([5, 5]);
   });
 });

@@ -1,5 +1,7 @@
-// Requests that a process has received completely but not begun to answer: how many, since when, how fast they are answered.
+// Requests that a process has received completely but not begun to answer: how many, whose, since when, how fast they are
+// answered.
 import { beside } from "./beside.js";
+import { Counts } from "./counts.js";
 import { LinkedSet } from "./linked-set.js";
 
 /** What a decision about overload needs to know. */
@@ -18,18 +20,24 @@ export class WaitingRequests<Request extends object> {
   /** In the order in which they came. */
   readonly #waiting = new LinkedSet<Request>();
   readonly #since = beside<Request, number>();
+  readonly #client = beside<Request, string>();
+  readonly #byClient = new Counts();
   #second = 0;
   #answered = 0;
   #answeredBefore = 0;
 
-  begin(request: Request, now: number): void {
+  begin(request: Request, client: string, now: number): void {
     this.#since.set(request, now);
+    this.#client.set(request, client);
     this.#waiting.add(request);
+    this.#byClient.add(client, 1);
   }
 
   /** Its answer has begun, or nobody waits for it any more. */
   end(request: Request, isAnswered: boolean, now: number): void {
-    if (!this.#waiting.delete(request) || !isAnswered) return;
+    if (!this.#waiting.delete(request)) return;
+    this.#byClient.add(this.#client.get(request) ?? "", -1);
+    if (!isAnswered) return;
     this.#turn(now);
     this.#answered += 1;
   }
@@ -37,6 +45,12 @@ export class WaitingRequests<Request extends object> {
   /** Ends all whose answer has begun. */
   endWhere(isAnswered: (request: Request) => boolean, now: number): void {
     for (const request of this.#waiting) if (isAnswered(request)) this.end(request, true, now);
+  }
+
+  /** How many another request of this client would wait for: all of its own, and of each other client's so many at most. */
+  before(client: string, mostOfAnother: number): number {
+    const own = this.#byClient.of(client);
+    return this.#byClient.upTo(mostOfAnother) - Math.min(own, mostOfAnother) + own;
   }
 
   look(now: number): Waiting {

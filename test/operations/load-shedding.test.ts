@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
-import { type Rig, readError, startRig } from "../gateway/support/rig.js";
+import { cookies, type Rig, readError, startRig } from "../gateway/support/rig.js";
+import { accessToken } from "../gateway/support/tokens.js";
 import { json } from "../gateway/support/upstream.js";
 import { signIn } from "../support/api.js";
 import { startBehindProxy } from "../support/behind-proxy.js";
@@ -213,6 +214,25 @@ describe("a gateway with more waiting than is answered in time", () => {
     expect((await rig.call("/api/posts")).status).toBe(200);
   });
 
+  it.each([
+    ["by a header", { Authorization: "Bearer one" }, { Authorization: "Bearer another" }],
+    ["by cookies", signedIn("one"), signedIn("another")],
+    ["by a header, of one without", { Authorization: "Bearer one" }, {}],
+  ])(
+    "refuses the next of a client that has all of these, and takes those of others: %s",
+    async (_how, one, other) => {
+      const taken = Array.from({ length: MANY }, () => rig.call("/api/slow", { headers: one }));
+      await until(
+        () => answers.length,
+        (count) => count === MANY,
+      );
+      await waited();
+      expect((await rig.call("/api/posts", { headers: other })).status).toBe(200);
+      expect((await rig.call("/api/posts", { headers: one })).status).toBe(503);
+      await ended(taken);
+    },
+  );
+
   it("takes a burst whole", async () => {
     const taken = [...atOnce("/api/slow"), ...atOnce("/api/slow")];
     await until(
@@ -313,6 +333,11 @@ function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<n
     return response.status;
   };
   return until(ask, isWanted);
+}
+
+/** As a browser sends the cookies of a session. */
+function signedIn(refreshToken: string): { readonly Cookie: string } {
+  return { Cookie: cookies({ accessToken: accessToken(), refreshToken }) };
 }
 
 /** More than the buffers between two processes hold. */
