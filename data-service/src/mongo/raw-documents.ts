@@ -11,7 +11,7 @@ export const BYTES_AT_ONCE = 2 * 1024 * 1024;
 const AS_THEY_COME = { validation: { utf8: false } } as const;
 
 /** With more than this, decoding it takes so long that others wait. */
-const SMALL = 256 * 1024;
+export const SMALL = 256 * 1024;
 
 /** Documents of an answer, as they came where they may be large. */
 export type Answered = StoredRecord[] | RawDocuments;
@@ -53,20 +53,24 @@ export class RawDocuments {
     return decoded(this.#raw, new Stint());
   }
 
-  /** Some at a time, decoded when they are asked for. @param stint of all that is made of them */
-  async *some(stint = new Stint()): AsyncGenerator<readonly StoredRecord[]> {
+  /**
+   * Some at a time, decoded when they are asked for.
+   * @param stint of all that is made of them
+   * @param bytesAtOnce about that many, of one document at least
+   */
+  async *some(stint = new Stint(), bytesAtOnce = BYTES_AT_ONCE): AsyncGenerator<readonly StoredRecord[]> {
     for (let from = 0, to = 0; from < this.length; from = to) {
-      to = this.#endOfPiece(from);
+      to = this.#endOfPiece(from, bytesAtOnce);
       yield await decoded(this.#raw.slice(from, to), stint);
     }
   }
 
   /** Where the piece ends that begins there; it holds one document at least. */
-  #endOfPiece(from: number): number {
+  #endOfPiece(from: number, bytesAtOnce: number): number {
     let bytes = 0;
     for (let at = from; at < Math.min(from + AT_ONCE, this.length); at += 1) {
       bytes += this.#raw[at]?.length ?? 0;
-      if (bytes > BYTES_AT_ONCE && at > from) return at;
+      if (bytes > bytesAtOnce && at > from) return at;
     }
     return Math.min(from + AT_ONCE, this.length);
   }

@@ -1,9 +1,9 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
-import { RawDocuments } from "../../mongo/raw-documents.js";
+import { BYTES_AT_ONCE, RawDocuments, SMALL } from "../../mongo/raw-documents.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
-import { mostRecords } from "../../query/lower/joined-or-together.js";
+import { asksTogether, mostRecords } from "../../query/lower/joined-or-together.js";
 import type { Ranking } from "../../query/lower/read.js";
 import { shaper } from "../../query/shape.js";
 import type { ExportFormat } from "../../query/syntax/format.js";
@@ -117,7 +117,9 @@ async function runList(
     });
   if (page !== undefined) {
     const stint = new Stint();
-    const source = isSmall ? only(page) : page.some(stint);
+    // What waits for its turn holds nothing decoded, and then one large record, or as many as their related ones are read for.
+    await stint.end();
+    const source = isSmall ? only(page) : page.some(stint, asksTogether(root) ? BYTES_AT_ONCE : SMALL);
     const bytesHeld = () => (isSmall ? heldBytes(root, page) : page.bytes);
     return { records: inPieces(source, plan.ranking, stint), bytesHeld, isRead: false };
   }
