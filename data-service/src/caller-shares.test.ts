@@ -14,7 +14,8 @@ afterEach(async () => {
 });
 
 /** Shares, and questions that last until they are ended. */
-function rig(most: number, maxWaitMs = 10_000) {
+function rig(most: number, { maxWaitMs = 10_000, mostSlow = most } = {}) {
+  let now = 1_000;
   const seen = { waiting: 0, refused: 0 };
   const notes = {
     waiting: (change: number) => {
@@ -24,7 +25,7 @@ function rig(most: number, maxWaitMs = 10_000) {
       seen.refused += 1;
     },
   };
-  const shares = new CallerShares({ most, maxWaitMs }, notes);
+  const shares = new CallerShares({ most, mostSlow, maxWaitMs }, notes, () => now);
   const begun: { readonly name: string; readonly end: () => void }[] = [];
   const ask = (caller: Principal, name = countedAs(caller)): Promise<string> =>
     shares.of(caller)(() => new Promise((resolve) => begun.push({ name, end: () => resolve(name) })));
@@ -33,7 +34,10 @@ function rig(most: number, maxWaitMs = 10_000) {
   const underWay = (): string[] => begun.map(({ name }) => name);
   const end = (at: number): void => begun.splice(at, 1)[0]?.end();
   rigs.push({ underWay, end });
-  return { shares, seen, ask, askMany, underWay, end };
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { shares, seen, ask, askMany, underWay, end, pass };
 }
 
 /** Until what has ended has let others begin. */
@@ -81,7 +85,7 @@ describe("the questions of one caller", () => {
   });
 
   it("are refused when they wait too long, and those behind them are asked", async () => {
-    const { ask, underWay, end, seen } = rig(2, 20);
+    const { ask, underWay, end, seen } = rig(2, { maxWaitMs: 20 });
     const [first, second] = [ask(ann, "first"), ask(ann, "second")];
     await expect(second).rejects.toMatchObject({
       code: "SERVICE_UNAVAILABLE",
@@ -109,5 +113,34 @@ describe("the questions of one caller", () => {
     for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"])
       void ask({ ...ANONYMOUS, address }, address);
     expect(underWay()).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  it("are as many as fit into the queue of the database while they are quick, and else as it works on", async () => {
+    const { ask, askMany, underWay, end, pass } = rig(20, { mostSlow: 8 });
+    void askMany(ann, 9);
+    expect(underWay()).toHaveLength(4);
+    pass(249);
+    end(0);
+    await settled();
+    expect(underWay()).toHaveLength(8);
+    void askMany(ann, 9);
+    expect(underWay()).toHaveLength(10);
+    pass(250);
+    for (let ended = 0; ended < 7; ended += 1) end(0);
+    await settled();
+    expect(underWay()).toHaveLength(4);
+    // What is quick once is no proof.
+    end(3);
+    await settled();
+    expect(underWay()).toHaveLength(4);
+    pass(2_000);
+    while (underWay().length > 0) {
+      end(0);
+      await settled();
+    }
+    pass(2_000);
+    await Promise.all([ask(ann), settled().then(() => end(0))]);
+    void askMany(ann, 20);
+    expect(underWay()).toHaveLength(10);
   });
 });

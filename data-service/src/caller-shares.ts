@@ -1,13 +1,17 @@
-// The connections of the database, shared out among callers: whoever asks much that takes long waits for themselves, and all
-// others find connections free.
+// What the database does at once, shared out among callers: whoever asks much that takes long waits for themselves, and all
+// others find it free.
 import { unavailable } from "@portico/shared/app-error";
-import { Counts } from "@portico/shared/counts";
+import { LinkedSet } from "@portico/shared/linked-set";
+import { LRUCache } from "lru-cache";
+import { getOrMake } from "./get-or-make.js";
 import { countedAs, type Principal } from "./principal.js";
 import type { InTurn } from "./turns.js";
 
 export interface ShareLimits {
   /** How many questions the database is asked at once, by all together. */
   readonly most: number;
+  /** How many of them it works on at once: no more for callers who ask what takes long. */
+  readonly mostSlow: number;
   /** How long one waits for others of its caller before it is refused. */
   readonly maxWaitMs: number;
 }
@@ -18,18 +22,45 @@ export interface ShareNotes {
   readonly refused: () => void;
 }
 
+/** A question that takes longer is slow, and so is its caller for a while. */
+const SLOW_MS = 250;
+const SLOW_FOR_MS = 2_000;
+/** Of how many callers it is remembered whether they ask what is quick. */
+const REMEMBERED = 1_000;
 const RETRY_AFTER_SECONDS = 2;
+
+interface Question {
+  readonly since: number;
+}
+
+interface Caller {
+  readonly underWay: LinkedSet<Question>;
+  /** What begins those that wait, in the order in which they came. */
+  readonly waiting: Set<() => void>;
+  /** A caller of whom nothing is known counts as slow: what comes first may be very much. */
+  quickFrom: number;
+}
+
+const newCaller = (): Caller => ({
+  underWay: new LinkedSet(),
+  waiting: new Set(),
+  quickFrom: Number.POSITIVE_INFINITY,
+});
 
 export class CallerShares {
   readonly #limits: ShareLimits;
   readonly #notes: ShareNotes;
-  readonly #underWay = new Counts();
-  /** What begins those that wait, in the order in which they came, by caller. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #now: () => number;
+  readonly #callers = new LRUCache<string, Caller>({ max: REMEMBERED });
+  /** Those for whom something waits. */
+  readonly #waiting = new Set<Caller>();
+  #underWay = 0;
 
-  constructor(limits: ShareLimits, notes: ShareNotes) {
+  /** @param now in milliseconds */
+  constructor(limits: ShareLimits, notes: ShareNotes, now = () => performance.now()) {
     this.#limits = limits;
     this.#notes = notes;
+    this.#now = now;
   }
 
   /**
@@ -37,60 +68,75 @@ export class CallerShares {
    * wait for itself.
    * @throws AppError 503 for what waits too long
    */
-  of(caller: Principal, maxWaitMs = this.#limits.maxWaitMs): InTurn {
-    return async (question) => {
-      const name = countedAs(caller);
-      if (this.#mayBegin(name)) this.#underWay.add(name, 1);
-      else await this.#turn(name, maxWaitMs);
+  of(principal: Principal, maxWaitMs = this.#limits.maxWaitMs): InTurn {
+    return async (ask) => {
+      const caller = getOrMake<string, Caller>(this.#callers, countedAs(principal), newCaller);
+      const question = this.#mayBegin(caller) ? this.#begin(caller) : await this.#turn(caller, maxWaitMs);
       try {
-        return await question();
+        return await ask();
       } finally {
-        this.#underWay.add(name, -1);
-        if (this.#waiting.size > 0) this.#beginWaiting();
+        this.#end(caller, question);
       }
     };
   }
 
   /** Several who take all that they may leave as much as each of them has. */
-  #mayBegin(name: string): boolean {
-    const own = this.#underWay.of(name);
-    const left = this.#limits.most - (this.#underWay.all - own);
-    return own < Math.max(1, Math.floor(left / 2));
+  #mayBegin(caller: Caller): boolean {
+    const own = caller.underWay.size;
+    const most = this.#isQuick(caller) ? this.#limits.most : this.#limits.mostSlow;
+    return own < Math.max(1, Math.floor((most - (this.#underWay - own)) / 2));
   }
 
-  /** Counts it as under way when it ends. */
-  #turn(name: string, maxWaitMs: number): Promise<void> {
-    const queue = this.#waiting.get(name) ?? new Set();
-    this.#waiting.set(name, queue);
+  #isQuick({ quickFrom, underWay }: Caller): boolean {
+    const now = this.#now();
+    return now >= quickFrom && now - (underWay.first?.since ?? now) < SLOW_MS;
+  }
+
+  #begin({ underWay }: Caller): Question {
+    const question = { since: this.#now() };
+    underWay.add(question);
+    this.#underWay += 1;
+    return question;
+  }
+
+  #end(caller: Caller, question: Question): void {
+    caller.underWay.delete(question);
+    this.#underWay -= 1;
+    const now = this.#now();
+    if (now - question.since >= SLOW_MS) caller.quickFrom = now + SLOW_FOR_MS;
+    else if (caller.quickFrom === Number.POSITIVE_INFINITY) caller.quickFrom = now;
+    for (const each of this.#waiting) this.#beginWaiting(each);
+  }
+
+  #turn(caller: Caller, maxWaitMs: number): Promise<Question> {
+    this.#waiting.add(caller);
     this.#notes.waiting(1);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(late);
-        queue.delete(begin);
-        if (queue.size === 0) this.#waiting.delete(name);
+        caller.waiting.delete(begin);
+        if (caller.waiting.size === 0) this.#waiting.delete(caller);
         this.#notes.waiting(-1);
       };
       const begin = (): void => {
         leave();
-        this.#underWay.add(name, 1);
-        resolve();
+        resolve(this.#begin(caller));
       };
-      const late = setTimeout(() => {
+      const refuse = (): void => {
         leave();
         this.#notes.refused();
-        reject(
-          unavailable("Too many of your queries are under way; try again in a moment.", RETRY_AFTER_SECONDS),
-        );
-      }, maxWaitMs);
-      queue.add(begin);
+        const text = "Too many of your queries are under way; try again in a moment.";
+        reject(unavailable(text, RETRY_AFTER_SECONDS));
+      };
+      const late = setTimeout(refuse, maxWaitMs);
+      caller.waiting.add(begin);
     });
   }
 
-  #beginWaiting(): void {
-    for (const [name, queue] of this.#waiting)
-      for (const begin of queue) {
-        if (!this.#mayBegin(name)) break;
-        begin();
-      }
+  #beginWaiting(caller: Caller): void {
+    for (const begin of caller.waiting) {
+      if (!this.#mayBegin(caller)) return;
+      begin();
+    }
   }
 }

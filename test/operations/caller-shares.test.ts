@@ -1,4 +1,7 @@
 // One caller's slow queries do not take the database's connections from all others.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, accepted, apiOf, asAdmin, signIn } from "../support/api.js";
 import { type CommandProxy, type Fate, isReadOf, startCommandProxy } from "../support/command-proxy.js";
@@ -143,5 +146,38 @@ describe("a caller whose queries take long", () => {
     const samples = await scrape(`${stack.dataUrl}/metrics`);
     expect(total(samples, "portico_queries_refused_total")).toBeGreaterThanOrEqual(CONNECTIONS);
     expect(total(samples, "portico_queries_waiting")).toBe(0);
+  });
+});
+
+describe("a caller whose queries take long, on the embedded engine", () => {
+  const AT_ONCE = 8;
+  let embedded: Stack;
+  let dataDir: string;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "portico-shares-"));
+    embedded = await startStack({ dataDir, mongodbUrl: `mongodb_embedded://${dataDir}/mongodb` });
+  });
+
+  afterAll(async () => {
+    await embedded?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it("has half of what it works on at once", async () => {
+    const admin = await asAdmin(embedded);
+    await accepted(admin.post("/svc_table", { name: "crowds", columns: [{ name: "name", type: "text" }] }));
+    const rows = Array.from({ length: 1_000 }, (_, at) => ({ name: `${at} `.repeat(200) }));
+    for (let part = 0; part < 5; part += 1) await accepted(admin.post("/crowds", rows));
+    const words = Array.from({ length: 60 }, (_, at) => ({ name: { _contains: `x${at}` } }));
+    let isOver = false;
+    const asked = Array.from({ length: 2 * AT_ONCE }, async () => {
+      while (!isOver) await admin.get("/crowds", { filter: { _or: words } });
+    });
+    const waiting = async () => total(await scrape(`${embedded.dataUrl}/metrics`), "portico_queries_waiting");
+    await until(waiting, (count) => count === (AT_ONCE * 3) / 2);
+    expect((await admin.get("/me")).status).toBe(200);
+    isOver = true;
+    await Promise.all(asked);
   });
 });

@@ -28,6 +28,7 @@ import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import { CountStore } from "../mongo/count-store.js";
 import { makeBulkSpace, makeDiskSpace } from "../mongo/disk-space.js";
+import { ENGINE_AT_ONCE } from "../mongo/embedded/engine-parameters.js";
 import { makeGoingRules } from "../mongo/going-rules.js";
 import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
@@ -208,8 +209,9 @@ function tableParts({ config, store, metrics, logger, requireSpace }: RecordSour
 function sharesOf({ config, store, metrics }: RecordSources): CallerShares {
   const { maxPoolSize, waitQueueTimeoutMS } = store.client.options;
   const most = maxPoolSize === 0 ? Number.POSITIVE_INFINITY : maxPoolSize;
+  const mostSlow = isEmbedded(config) ? Math.min(most, ENGINE_AT_ONCE) : most;
   const maxWaitMs = waitQueueTimeoutMS === 0 ? config.queryTimeoutMs : waitQueueTimeoutMS;
-  return new CallerShares({ most, maxWaitMs }, metrics.shares);
+  return new CallerShares({ most, mostSlow, maxWaitMs }, metrics.shares);
 }
 
 type JournalCore = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;

@@ -1,6 +1,9 @@
 // How the embedded engine works otherwise than a server does by default.
 import { MongoClient } from "mongodb";
 
+/** How many commands the engine runs at once; others wait, whatever they are. Its package can't be told another number. */
+export const ENGINE_AT_ONCE = 8;
+
 /** Parameters set differently from the server's defaults. */
 const PARAMETERS: readonly Readonly<Record<string, string>>[] = [
   // When none of several plans has found anything at the end of its trial, this server version would rank them by sampling,
