@@ -1,7 +1,8 @@
 // How many questions of one caller the database is asked at once.
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { CallerShares } from "./caller-shares.js";
-import { ANONYMOUS, countedAs, type Principal, type User } from "./principal.js";
+import { countedAs } from "./counted-as.js";
+import { ANONYMOUS, type Principal, type User } from "./principal.js";
 
 const user = (userId: string): User => ({ kind: "user", userId, roleId: null, isRootAdmin: false });
 const [ann, ben, eve] = [user("ann"), user("ben"), user("eve")];

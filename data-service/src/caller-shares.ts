@@ -3,8 +3,9 @@
 import { unavailable } from "@portico/shared/app-error";
 import { LinkedSet } from "@portico/shared/linked-set";
 import { LRUCache } from "lru-cache";
+import { countedAs } from "./counted-as.js";
 import { getOrMake } from "./get-or-make.js";
-import { countedAs, type Principal } from "./principal.js";
+import type { Principal } from "./principal.js";
 import type { InTurn } from "./turns.js";
 
 export interface ShareLimits {

@@ -1,7 +1,6 @@
 // Who is asking. Made by http/authenticate and trusted everywhere after that.
 import { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
-import { networkOf } from "@portico/shared/network-of";
 
 interface Anonymous {
   readonly kind: "anonymous";
@@ -51,11 +50,6 @@ export type Requester = Anonymous | SignedIn;
 export const SERVICE: User = { kind: "user", userId: "0".repeat(24), roleId: null, isRootAdmin: true };
 
 export const ANONYMOUS: Anonymous = { kind: "anonymous" };
-
-/** By whom work is counted: the user, wherever they are, or the network of one who has not signed in. */
-export function countedAs(principal: Principal): string {
-  return principal.kind === "user" ? principal.userId : networkOf(principal.address ?? null);
-}
 
 /** @returns undefined for anonymous callers and API tokens */
 export function sessionOf(requester: Requester): BySession | undefined {

@@ -2,11 +2,12 @@
 // its address; none is made with it here (catalog/names).
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
+import { countedAs } from "../counted-as.js";
 import { callerOf, principalOf } from "../http/authenticate.js";
 import { loggingFor } from "../http/logging-for.js";
 import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
-import { countedAs, type Principal } from "../principal.js";
+import type { Principal } from "../principal.js";
 import { readCall, readParameters } from "../query/parameters.js";
 import { type FollowDeps, follow, type LastEvent } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
