@@ -1,13 +1,23 @@
 // Records changes in the journal: announced before they are made, published when they are, repaired after a crash.
 import type { Logger } from "@portico/shared/logger";
+import type { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import type { Stored } from "../catalog/stored.js";
+import { getOrMake } from "../get-or-make.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { StoredRecord } from "../query/lower/document.js";
 import { until } from "../until.js";
-import { announcementOf, type Entry, entryOf, lastChangeOf, type Pending, takenBackOf } from "./entry.js";
+import {
+  announcementOf,
+  CHANGE_FIELD,
+  type Entry,
+  entryOf,
+  lastChangeOf,
+  type Pending,
+  takenBackOf,
+} from "./entry.js";
 
 export interface JournalDeps {
   readonly journal: JournalStore;
@@ -33,10 +43,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What tells of announcements whether their changes may still come. */
+/** What tells of announcements of dead processes whether their changes may still come. */
 interface Left {
-  /** Will the process that announced this do nothing more about it? */
-  readonly isDead: (pending: Pending) => Promise<boolean>;
   /** May the database still do what that process has sent? */
   readonly mayBeMade: (pending: Pending) => boolean;
   /** Is this table, which is not there, deleted and kept? What was announced for it is seen to when it comes back. */
@@ -143,54 +151,86 @@ export class Journal {
 
   /**
    * Publishes changes that dead processes made but did not publish, and forgets those that they only announced.
+   * @param ids of changes that were announced by such processes
    * @param tables by id; what was announced for others is forgotten, unless they may come back
    * @returns how many changes were published late
    */
-  async repair(tables: ReadonlyMap<string, Table>, { isDead, mayBeMade, isKept }: Left): Promise<number> {
+  async repair(ids: readonly ObjectId[], tables: ReadonlyMap<string, Table>, left: Left): Promise<number> {
     let told = 0;
-    for (const pending of await this.#deps.journal.allAnnounced()) {
-      if (!(await isDead(pending))) continue;
-      const table = tables.get(pending.table);
-      const entry = table && (await this.#madeBy(table, pending));
-      if (table !== undefined && entry !== undefined) {
-        await this.publish(table, [entry]);
-        told += 1;
-      } else if (
-        table === undefined
-          ? await isKept(pending.table)
-          : !(await this.#isTold(table, pending)) && mayBeMade(pending)
-      )
-        continue;
-      await this.withdraw([pending]);
+    let open: readonly Pending[] = await this.#deps.journal.announced(ids);
+    // Of several changes of one record, the later ones are looked at when it is known what became of the earlier ones.
+    while (open.length > 0) {
+      const first = new Map<string, Pending>();
+      for (const each of open) getOrMake(first, `${each.table} ${String(each.record)}`, () => each);
+      const some = [...first.values()];
+      for (const id of new Set(some.map(({ table }) => table))) {
+        const pending = some.filter(({ table }) => table === id);
+        const table = tables.get(id);
+        if (table !== undefined) told += await this.#repairIn(table, pending, left);
+        else if (!(await left.isKept(id))) await this.withdraw(pending);
+      }
+      open = open.filter((each) => !some.includes(each));
     }
     return told;
   }
 
-  /**
-   * Was the change published, and built on since? A crash of the database may have lost its history alone, and that of a
-   * process the end of a record that it took back; both are completed.
-   */
-  async #isTold(table: Table, { id }: Pending): Promise<boolean> {
-    const { journal } = this.#deps;
-    const [told] = await journal.entries([id]);
-    if (told === undefined) return false;
-    if (table.history === true) await journal.keep([told]);
-    await this.#tellGone(table, [told]);
-    return true;
+  /** @param pending of records of one table, one of each */
+  async #repairIn(table: Table, pending: readonly Pending[], { mayBeMade }: Left): Promise<number> {
+    const made = await this.#madeBy(table, pending);
+    await this.publish(table, made);
+    const published = idsOf(made);
+    const others = pending.filter(({ id }) => !published.has(id.toHexString()));
+    const told = await this.#toldBefore(table, others);
+    const waiting = others.filter((each) => !told.has(each.id.toHexString()) && mayBeMade(each));
+    await this.withdraw(pending.filter((each) => !waiting.includes(each)));
+    return made.length;
   }
 
   /**
-   * The entry of an announced change, if it was made. If others have built on it, it is in the journal, because they
+   * Those of the changes that were published, and built on since. A crash of the database may have lost their history alone, and
+   * that of a process the end of a record that it took back; both are completed.
+   */
+  async #toldBefore(table: Table, pending: readonly Pending[]): Promise<ReadonlySet<string>> {
+    if (pending.length === 0) return new Set();
+    const { journal } = this.#deps;
+    const told = await journal.entries(pending.map(({ id }) => id));
+    if (told.length > 0 && table.history === true) await journal.keep(told);
+    await this.#tellGone(table, told);
+    return idsOf(told);
+  }
+
+  /**
+   * The entries of those announced changes that were made. If others have built on one, it is in the journal, because they
    * published it first; and if the record was changed and deleted after the announcement, it is gone as well.
    */
-  async #madeBy(table: Table, pending: Pending): Promise<Entry | undefined> {
-    const [document] = await this.#deps.store.read(table, [{ $match: { _id: pending.record } }]);
-    if (pending.kind === "deleted") {
-      const isGone = document === undefined && !(await this.#deps.journal.isDeletedAfter(pending));
-      return isGone ? entryOf(table, pending) : undefined;
+  async #madeBy(table: Table, pending: readonly Pending[]): Promise<readonly Entry[]> {
+    const { journal, store } = this.#deps;
+    const deletions = pending.filter(({ kind }) => kind === "deleted");
+    const there = await store.existing(
+      table,
+      deletions.map(({ record }) => record),
+    );
+    const documents = await this.#asLeftBy(table, pending);
+    const made: Entry[] = [];
+    for (const each of pending) {
+      if (each.kind !== "deleted") {
+        const document = documents.get(idText(table, each.record));
+        const isLast = document !== undefined && lastChangeOf(document)?.id.equals(each.id) === true;
+        if (isLast) made.push(entryOf(table, each, document));
+      } else if (!there.has(idText(table, each.record)) && !(await journal.isDeletedAfter(each)))
+        made.push(entryOf(table, each));
     }
-    const isLast = document !== undefined && lastChangeOf(document)?.id.equals(pending.id) === true;
-    return isLast ? entryOf(table, pending, document) : undefined;
+    return made;
+  }
+
+  /** Records whose last change is one of these. */
+  async #asLeftBy(table: Table, pending: readonly Pending[]): Promise<ReadonlyMap<string, StoredRecord>> {
+    const which = {
+      _id: { $in: pending.map(({ record }) => record) },
+      [`${CHANGE_FIELD}.e`]: { $in: pending.map(({ id }) => id) },
+    };
+    const found = await this.#deps.store.read(table, [{ $match: which }]);
+    return new Map(found.map((document) => [idText(table, document._id), document]));
   }
 
   async #write(): Promise<void> {
@@ -230,4 +270,8 @@ export class Journal {
     const [oldest] = this.#known;
     if (oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+function idsOf(changes: readonly Pick<Entry, "id">[]): ReadonlySet<string> {
+  return new Set(changes.map(({ id }) => id.toHexString()));
 }

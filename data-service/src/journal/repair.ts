@@ -2,10 +2,12 @@
 // while it runs.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { ObjectId } from "bson";
 import { tablesById } from "../catalog/catalog.js";
 import { getOrMake } from "../get-or-make.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
+import type { JournalStore } from "../mongo/journal-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { isDead, type Noted, type Onlooker, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import type { WriteGate } from "../schema/write-gate.js";
@@ -13,6 +15,7 @@ import type { Journal } from "./journal.js";
 
 export interface JournalRepairDeps {
   readonly journal: Pick<Journal, "repair">;
+  readonly journalStore: Pick<JournalStore, "announcers">;
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
   readonly changes: Pick<ChangeStore, "keepsTable">;
   readonly gate: Pick<WriteGate, "run">;
@@ -22,24 +25,55 @@ export interface JournalRepairDeps {
   readonly logger: Logger;
 }
 
-/**
- * A change of a table waits for it: what it has read may be what the change takes out of the history.
- * @param alone see `Onlooker`
- */
+/** So many changes are looked at together; a change of a table may pass before the next ones. */
+const AT_ONCE = 200;
+/** If it takes longer, the log says what is being done. */
+const MOMENT_MS = 1_000;
+
+/** @param alone see `Onlooker` */
 export async function repairJournal(
   deps: JournalRepairDeps,
   { alone }: Pick<Onlooker, "alone">,
 ): Promise<void> {
-  const { journal, catalogs, changes, gate, instances, presence, clock, logger } = deps;
-  const onlooker = { clock, instances, own: presence.id, alone };
-  const told = await gate.run(async () => {
-    const tables = tablesById(await catalogs.refresh());
-    const kept = new Map<string, Promise<boolean>>();
-    return journal.repair(tables, {
-      isDead: (pending) => isDead(onlooker, pending),
-      isKept: (table) => getOrMake(kept, table, () => changes.keepsTable(table)),
-      mayBeMade: ({ at }: Noted) => !alone && clock.now().getTime() - at.getTime() < WRITTEN_WITHIN_MS,
-    });
-  });
+  const { gate, logger } = deps;
+  const left = await leftByDead(deps, alone);
+  const began = performance.now();
+  let [told, isLong] = [0, false];
+  for (let at = 0; at < left.length; at += AT_ONCE) {
+    told += await gate.run(() => repairSome(deps, alone, left.slice(at, at + AT_ONCE)));
+    // At a start everybody waits for it.
+    if (isLong || performance.now() - began < MOMENT_MS) continue;
+    isLong = true;
+    logger.info(
+      { announced: left.length },
+      "looking which changes were made that interrupted writes announced",
+    );
+  }
   if (told > 0) logger.info({ told }, "told of changes that interrupted writes had left");
+}
+
+/** The ids of changes whose processes will do nothing more about them. */
+async function leftByDead(
+  { journalStore, clock, instances, presence }: JournalRepairDeps,
+  alone: boolean,
+): Promise<readonly ObjectId[]> {
+  const living = new Map<string, Promise<boolean>>();
+  const lives = (instance: string) => getOrMake(living, instance, () => instances.lives(instance));
+  const onlooker = { clock, instances: { lives }, own: presence.id, alone };
+  const left: ObjectId[] = [];
+  for (const each of await journalStore.announcers()) if (await isDead(onlooker, each)) left.push(each.id);
+  return left;
+}
+
+/** A change of a table waits for it: what it has read may be what the change takes out of the history. */
+async function repairSome(
+  { journal, catalogs, changes, clock }: JournalRepairDeps,
+  alone: boolean,
+  ids: readonly ObjectId[],
+): Promise<number> {
+  const tables = tablesById(await catalogs.refresh());
+  return journal.repair(ids, tables, {
+    isKept: (table) => changes.keepsTable(table),
+    mayBeMade: ({ at }: Noted) => !alone && clock.now().getTime() - at.getTime() < WRITTEN_WITHIN_MS,
+  });
 }

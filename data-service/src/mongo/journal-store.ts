@@ -41,6 +41,9 @@ export interface Lives {
   readonly upTo: Moment;
 }
 
+/** An announced change, as far as it tells whether its process still makes it. */
+export type Announced = Pick<Pending, "id" | "instance" | "at">;
+
 /** What became of entries that were to be written. */
 export interface Appended {
   /** Those that are in the journal now; of two deletions in the same life of a record only the first stays. */
@@ -149,14 +152,16 @@ export class JournalStore {
     await this.#pending.insertMany(pending.map(({ id, ...rest }) => ({ _id: id, ...rest })));
   }
 
-  /** Those of the changes that may not be in the journal yet. */
+  /** Those of the changes that may not be in the journal yet, in the order in which they were announced. */
   async announced(ids: readonly ObjectId[]): Promise<Pending[]> {
-    return (await this.#pending.find({ _id: { $in: [...ids] } }).toArray()).map(toPending);
+    const found = this.#pending.find({ _id: { $in: [...ids] } }).sort({ _id: 1 });
+    return (await found.toArray()).map(toPending);
   }
 
-  /** All changes that may not be in the journal yet, in the order in which they were announced. */
-  async allAnnounced(): Promise<Pending[]> {
-    return (await this.#pending.find().sort({ _id: 1 }).toArray()).map(toPending);
+  /** Who has announced which change that may not be in the journal yet, in the same order. */
+  async announcers(): Promise<Announced[]> {
+    const found = this.#pending.find({}, { projection: { instance: 1, at: 1 } }).sort({ _id: 1 });
+    return (await found.toArray()).map(({ _id, instance, at }) => ({ id: _id, instance, at }));
   }
 
   /** Forgets changes that are in the journal, or were not made. */

@@ -1,55 +1,33 @@
 // A schema file with roles and rules, while other instances are in the middle of something: what it does at a start is in
 // test/flow/schema-file.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import { readSchemaFile, type SchemaFile } from "../catalog/schema-file.js";
-import { readConfig } from "../config.js";
-import { type Deps, makeDeps } from "../deps.js";
-import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import type { Deps } from "../deps.js";
+import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
-import { prepareTables } from "../prepare.js";
 import { SERVICE } from "../principal.js";
 import { PLAIN } from "../records/body/bind-body.js";
 import { repairUnfinished } from "../records/whole/repair-unfinished.js";
 import { update } from "../records/write/update.js";
+import { openInstances, type StartedInstances } from "../started-fixture.js";
 import { until } from "../until.js";
 import { applyAccess, storedRoles } from "./apply-access.js";
 import { applyWholeFile, compareWholeFile, type PulledFile, pullWholeFile } from "./apply-whole-file.js";
 import { changeTable } from "./change-table.js";
 
-let folder: string;
+let instances: StartedInstances;
 let database: TestDatabase;
-let opened: Deps[];
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "portico-whole-file-"));
-});
-afterAll(() => rm(folder, { recursive: true }));
 
 beforeEach(async () => {
-  database = await openTestDatabase();
-  opened = [];
+  instances = await openInstances();
+  ({ database } = instances);
 });
-afterEach(async () => {
-  for (const { records, store } of opened) {
-    await records.presence.stop(1_000);
-    await store.close();
-  }
-  await database.close();
-});
+afterEach(() => instances.close());
 
 /** One of several on the same database. */
 async function startInstance(): Promise<Deps["records"]> {
-  const url = String(process.env.MONGODB_URL);
-  const config = readConfig({ DATA_DIR: folder, MONGODB_URL: url, LOG_LEVEL: "silent" });
-  const address = { url, database: database.db.databaseName, close: async () => {} };
-  const deps = await makeDeps(config, Promise.resolve(address));
-  opened.push(deps);
-  await prepareTables(deps);
-  return deps.records;
+  return (await instances.start()).records;
 }
 
 function fileOf(content: object): SchemaFile {
