@@ -6,7 +6,7 @@ import { idText } from "../../catalog/record-ids.js";
 import { DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { ChangeStore } from "../../mongo/change-store.js";
 import type { InstanceStore } from "../../mongo/instance-store.js";
-import type { Delete } from "../../mongo/unfinished-store.js";
+import type { Delete, Note } from "../../mongo/unfinished-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import { isDead, type Noted, type Onlooker } from "../../schema/dead-instances.js";
 import { actingForNobody } from "../acting-for.js";
@@ -34,17 +34,16 @@ export async function repairUnfinished(
 ): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
-  await deps.gate.run(async () => {
+  const putOff = new Set<string>();
+  const isDue = async ({ steps, ...note }: Note): Promise<boolean> => {
+    if (!(await isLeft(note))) return false;
     const catalog = await deps.catalogs.refresh();
-    const isFree = freeTables(catalog);
-    const takenBack = await unfinished.repair(
-      async ({ steps, ...note }) =>
-        (await isLeft(note)) &&
-        !(await areKept(deps, catalog, steps)) &&
-        isFree(tablesTakenBackIn(catalog, steps)),
-    );
-    if (takenBack > 0) logger.info({ takenBack }, "took back what interrupted requests had written in half");
-  });
+    if (await areKept(deps, catalog, steps)) return false;
+    return freeTables(catalog, putOff)(tablesTakenBackIn(catalog, steps));
+  };
+  // A change of a table may pass between two of them: each note says by ids and storage fields what it is about, and is read anew.
+  const takenBack = await unfinished.repair(isDue, (takeOver) => deps.gate.run(takeOver));
+  if (takenBack > 0) logger.info({ takenBack }, "took back what interrupted requests had written in half");
   for (const left of await deletes.notes.openDeletes()) {
     if (deletes.underWay.has(left.group) || !(await isLeft(left))) continue;
     // One that can't be ended now must not keep the others waiting.
@@ -59,13 +58,16 @@ export async function repairUnfinished(
 /**
  * Tells whether tables may be written. Once something is put off, everything after it that concerns the same tables is, too:
  * of two requests that changed the same record, only the last one can be taken back.
+ * @param putOff the ids of such tables, which become more
  */
-export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => boolean {
-  const held = new Set(changing);
+export function freeTables(
+  { changing }: Catalog,
+  putOff = new Set<string>(),
+): (tables: Iterable<Table>) => boolean {
   return (tables) => {
     const ids = [...tables].map(({ id }) => id);
-    if (!ids.some((id) => held.has(id))) return true;
-    for (const id of ids) held.add(id);
+    if (!ids.some((id) => changing.has(id) || putOff.has(id))) return true;
+    for (const id of ids) putOff.add(id);
     return false;
   };
 }

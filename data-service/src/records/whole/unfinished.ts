@@ -178,18 +178,23 @@ export class Unfinished {
   /**
    * Takes back what dead processes have left, the last first.
    * @param isDead whether the process will do no more about it
+   * @param inTurn runs the work on one request; if it refuses to, nothing more is taken back
    * @returns how many requests were taken back
    */
-  async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
+  async repair(
+    isDead: (note: Note) => Promise<boolean>,
+    inTurn: (takeOver: () => Promise<boolean>) => Promise<boolean> = (takeOver) => takeOver(),
+  ): Promise<number> {
     let takenBack = 0;
     for (const left of takeBackOrder(await this.#deps.notes.all())) {
       if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
-      const isTakenBack = this.#takeOverIf(left, isDead).catch((err: unknown) => {
-        // One that can't be taken back now must not keep the others waiting; the next repair tries again.
-        this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
-        return false;
-      });
-      if (await isTakenBack) takenBack += 1;
+      const takeOver = (): Promise<boolean> =>
+        this.#takeOverIf(left, isDead).catch((err: unknown) => {
+          // One that can't be taken back now must not keep the others waiting; the next repair tries again.
+          this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
+          return false;
+        });
+      if (await inTurn(takeOver)) takenBack += 1;
     }
     return takenBack;
   }
