@@ -30,7 +30,7 @@ export interface InstanceStore {
   lives(instance: string): Promise<boolean>;
   /** Is any instance alive? */
   anyLives(): Promise<boolean>;
-  /** Takes out those that were killed long ago. */
+  /** Takes out those that were killed long ago, or while the clock was far ahead. */
   sweep(): Promise<void>;
   /** Nobody else can have this database open: all listed instances are gone. */
   clear(): Promise<void>;
@@ -39,7 +39,10 @@ export interface InstanceStore {
 export function makeInstanceStore(db: Db): InstanceStore {
   // A crash of the database may lose these: then no instance is waited for, and every instance asks again.
   const instances = db.collection<InstanceDocument>(INSTANCES, { writeConcern: { w: 1, journal: false } });
-  const heardWithin = (ms: number) => ({ $gt: ["$at", { $subtract: ["$$NOW", ms] }] });
+  // Not from a time to come, either: that was written before the clock was set back, and who lives has said so anew since.
+  const heardWithin = (ms: number) => ({
+    $and: [{ $gt: ["$at", { $subtract: ["$$NOW", ms] }] }, { $lte: ["$at", { $add: ["$$NOW", ms] }] }],
+  });
   const alive = { $expr: heardWithin(INSTANCE_LEASE_MS) };
   return {
     async announce(instance, version) {

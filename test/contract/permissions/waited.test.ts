@@ -55,8 +55,10 @@ async function waited(
 /** As an instance leaves things that is in the middle of changing a table. @returns what ends the change */
 async function changeElsewhere(table: string): Promise<() => Promise<unknown>> {
   const instances = db.collection<{ _id: string; version: number; at: Date }>("_instances");
-  const lives = { $set: { version: 1_000_000, at: new Date(Date.now() + 60_000) } };
-  await instances.updateOne({ _id: "elsewhere" }, lives, { upsert: true });
+  const lives = { $set: { version: 1_000_000 }, $currentDate: { at: true } } as const;
+  const announce = () => instances.updateOne({ _id: "elsewhere" }, lives, { upsert: true });
+  await announce();
+  const alive = setInterval(() => void announce().catch(() => {}), 1_000).unref();
   const versions = db.collection<{ _id: string; version: number }>("_versions");
   const lock = { change: new ObjectId(), instance: "elsewhere" };
   const state = await versions.findOneAndUpdate(
@@ -68,11 +70,13 @@ async function changeElsewhere(table: string): Promise<() => Promise<unknown>> {
     () => instances.countDocuments({ version: { $lt: state?.version ?? 0 } }),
     (count) => count === 0,
   );
-  return () =>
-    versions.updateOne(
+  return () => {
+    clearInterval(alive);
+    return versions.updateOne(
       { _id: "catalog" },
       { $unset: { lock: "" }, $set: { changing: [] }, $inc: { version: 1 } },
     );
+  };
 }
 
 it("writes that wait for a change of their table are refused when their user is deactivated", async () => {
