@@ -350,6 +350,16 @@ describe("a create whose process died", () => {
     expect(await count(item)).toBe(1);
   });
 
+  it("while its clock was ahead is made anew by sending it again", async () => {
+    const [key, item] = [randomUUID(), "ahead"];
+    const left = await interrupted(key, [{ item }, { item }], 1);
+    const ahead = new Date(Date.now() + 3_600_000);
+    await entries().updateOne({ leaseUntil: new Date(0) }, { $set: { leaseUntil: ahead } });
+    const again = await send(admin, key, [{ item }, { item }]);
+    expect([again.status, await count(item)]).toEqual([201, 2]);
+    expect(again.body.data.filter(({ id }: { id: string }) => left.includes(id))).toEqual([]);
+  });
+
   it("by kill -9 in mid-write is made once", async () => {
     const keys = Array.from({ length: 12 }, () => randomUUID());
     const body = (key: string) => Array.from({ length: 200 }, () => ({ item: key }));

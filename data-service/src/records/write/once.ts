@@ -190,6 +190,8 @@ async function tryToBegin(
   const { store, clock } = deps;
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
+  // No lease ends this late, unless the clock was set back after it was given: see mongo/lock.
+  const neverYet = new Date(now.getTime() + 2 * ONCE_LEASE_MS);
   const keptUntil = new Date(now.getTime() + KEPT_MS);
   const expiresAt = new Date(now.getTime() + GOES_AFTER_MS);
   const entry = { ...key, owner, leaseUntil, until: keptUntil, expiresAt };
@@ -198,7 +200,7 @@ async function tryToBegin(
   if (found !== undefined && (found.until ?? found.expiresAt) > now) {
     if (found.asked !== key.asked || (found.table ?? key.table) !== key.table) throw otherRequest();
     if (found.done === true) return { entry: found, isTakenOver: false };
-    if (found.leaseUntil > now) return false;
+    if (found.leaseUntil > now && found.leaseUntil <= neverYet) return false;
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
       return { entry: { ...found, owner }, isTakenOver: true };
   } else if (found !== undefined) {
