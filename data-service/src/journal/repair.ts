@@ -74,6 +74,7 @@ async function repairSome(
   const tables = tablesById(await catalogs.refresh());
   return journal.repair(ids, tables, {
     isKept: (table) => changes.keepsTable(table),
-    mayBeMade: ({ at }: Noted) => !alone && clock.now().getTime() - at.getTime() < WRITTEN_WITHIN_MS,
+    mayBeMade: ({ at }: Noted) =>
+      !alone && Math.abs(clock.now().getTime() - at.getTime()) < WRITTEN_WITHIN_MS,
   });
 }

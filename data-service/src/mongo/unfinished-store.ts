@@ -170,10 +170,14 @@ export class UnfinishedStore {
   /**
    * The ids of those that have written to a table, or were about to, and are neither whole nor taken back.
    * @param since what began before then is left out
+   * @param neverYet what began after that did so by a clock that was wrong: it counts until somebody has tried to take it back
    */
-  async openIn(table: string, since: Date): Promise<ReadonlySet<string>> {
-    const from = ObjectId.createFromTime(Math.floor(since.getTime() / 1000));
-    const open = this.#unfinished.find({ "steps.table": table, ...UNTOUCHED, _id: { $gte: from } });
+  async openIn(table: string, since: Date, neverYet: Date): Promise<ReadonlySet<string>> {
+    const recent = {
+      _id: { $gte: idAt(since) },
+      $or: [{ _id: { $lte: idAt(neverYet) } }, { at: { $gt: neverYet } }],
+    };
+    const open = this.#unfinished.find({ "steps.table": table, ...UNTOUCHED, ...recent });
     const ids = await open.project<{ _id: ObjectId }>({ _id: 1 }).toArray();
     return new Set(ids.map(({ _id }) => _id.toHexString()));
   }
@@ -270,6 +274,10 @@ export class UnfinishedStore {
     for await (const found of this.#deletes.find({ done: true, ...due }).sort({ _id: 1 }))
       yield deleteOf(found);
   }
+}
+
+function idAt(time: Date): ObjectId {
+  return ObjectId.createFromTime(Math.floor(time.getTime() / 1000));
 }
 
 /** For a step that was not noted. @throws AppError 400 where the note has no room for it, any other error as it is */

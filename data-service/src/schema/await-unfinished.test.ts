@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 
+const HOUR_MS = 3_600_000;
 const logger = makeLogger("test", "silent");
 const agoInSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) - seconds;
 
@@ -48,6 +49,13 @@ describe("a change that moves values", () => {
   it("is refused where something stays", async () => {
     await begin("stays", {}, 200);
     await expect(wait("stays", 100)).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("waits for what a clock that was ahead has noted, and no longer once that could not be taken back", async () => {
+    const note = await begin("ahead", { at: new Date(Date.now() + HOUR_MS) }, -3_600);
+    await expect(wait("ahead", 100)).rejects.toMatchObject({ code: "CONFLICT" });
+    await store.take(note, "repairing", new Date());
+    await wait("ahead", 0);
   });
 
   it("waits neither for what was taken back nor for what never could be", async () => {

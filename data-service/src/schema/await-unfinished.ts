@@ -3,6 +3,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { until } from "../until.js";
 import type { ChangeDeps } from "./change-deps.js";
+import { NEVER_YET_MS } from "./dead-instances.js";
 
 /** What could not be taken back for so long (the repair logs why) may never be, and holds up no change any more. */
 const TAKEN_BACK_WITHIN_MS = 5 * 60_000;
@@ -19,7 +20,8 @@ export async function awaitUnfinished(
   table: string,
   patienceMs: number,
 ): Promise<void> {
-  const look = () => unfinishedNotes.openIn(table, new Date(clock.now().getTime() - TAKEN_BACK_WITHIN_MS));
+  const inMs = (ms: number): Date => new Date(clock.now().getTime() + ms);
+  const look = () => unfinishedNotes.openIn(table, inMs(-TAKEN_BACK_WITHIN_MS), inMs(NEVER_YET_MS));
   const first = await look();
   if (first.size === 0) return;
   logger.info({ table, notes: [...first] }, "a change of a table waits for requests that are not whole yet");

@@ -24,6 +24,15 @@ describe("what an instance has noted", () => {
     expect([await judge("gone", 10), await judge("gone", 11)]).toEqual([false, true]);
   });
 
+  it("is ended by others once it is not heard of, where its clock was further ahead than one may be", async () => {
+    const ahead = 3_600;
+    expect([await judge("gone", -ahead), await judge("living", -ahead)]).toEqual([true, false]);
+  });
+
+  it("is left for as long as it says, which is two minutes at most", async () => {
+    expect(await judge("gone", -120)).toBe(false);
+  });
+
   it("is ended at once where nobody else can be at work", async () => {
     expect(await judge("gone", 0, { alone: true })).toBe(true);
   });
@@ -31,5 +40,6 @@ describe("what an instance has noted", () => {
   it("is given a minute where it is one's own: a request may be about it still", async () => {
     expect([await judge("own", 60), await judge("own", 61)]).toEqual([false, true]);
     expect(await judge("own", 60, { alone: true })).toBe(false);
+    expect(await judge("own", -3_600)).toBe(false);
   });
 });

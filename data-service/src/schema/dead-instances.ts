@@ -10,6 +10,12 @@ const FAILED_AFTER_MS = 60_000;
 /** A command is not under way for longer than this, not even one whose process has died or whose answer was lost. */
 export const WRITTEN_WITHIN_MS = 120_000;
 
+/**
+ * Nothing is noted further ahead: what is to be looked at again (see unfinished), by a clock that is as far ahead as one may be.
+ * A time beyond it is of a clock that was wrong, and tells nothing about age.
+ */
+export const NEVER_YET_MS = WRITTEN_WITHIN_MS + DEAD_AFTER_MS;
+
 /** Something that an instance noted before it did it. */
 export interface Noted {
   readonly instance: string;
@@ -31,6 +37,8 @@ export async function isDead(
   { instance, at }: Noted,
 ): Promise<boolean> {
   const age = clock.now().getTime() - at.getTime();
+  // One's own that are ahead are left alone: a change of what was changed in a time to come is noted for then as well.
   if (instance === own) return age > FAILED_AFTER_MS;
-  return alone || (age > DEAD_AFTER_MS && !(await instances.lives(instance)));
+  const isSilent = age > DEAD_AFTER_MS || age < -NEVER_YET_MS;
+  return alone || (isSilent && !(await instances.lives(instance)));
 }

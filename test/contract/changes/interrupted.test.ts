@@ -159,6 +159,19 @@ describe("a write that was made and not told", () => {
     await nothingAnnounced();
   });
 
+  it("is told also where the clock of its process was ahead, and what was not made is forgotten", async () => {
+    const [written, announced] = [await make("a"), await make("b")];
+    const ahead = new Date(Date.now() + 3_600_000);
+    await write(written, "c", ahead);
+    await announce("updated", announced, ahead);
+    await until(
+      () => db.collection("_journal_pending").countDocuments(),
+      (count) => count === 0,
+    );
+    await source.first(3, ...CHANGES);
+    expect(told().slice(2)).toEqual([`updated ${written._id} 2`]);
+  });
+
   it("stands in the history, too, where a crash of the database took it from there and others built upon it", async () => {
     const letter = await make("a");
     for (const title of ["b", "c"]) await admin.patch(`/letters/${letter._id}`, { title });
