@@ -17,7 +17,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordCall, TableCall } from "../request.js";
 import { atVersion, type Expected } from "../version.js";
 import type { StillMatching } from "../write/still-matching.js";
-import { judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
+import { asKnown, judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effects.js";
 import { Deleter } from "./run-delete.js";
@@ -58,14 +58,15 @@ async function removeSettled(deps: ActingDeps, rights: Rights, request: RemoveRe
   const reach: Reach =
     follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   const deleter = new Deleter(deps, catalog, reach);
-  await untilUncontended(deps, table, id, async () => {
+  const attempt = async (): Promise<boolean> => {
     const judged = await judgeRecord(deps, shape, id, { rows: rowsOf(table), action: "delete" });
     if (judged === false) return false;
     await requireVersion(deps, shape, id, expected);
     const matching = (await match?.(id)) ?? {};
     const condition = allOf([judged, atVersion(expected), matching]);
     return deleter.deleteOne(table, id, condition);
-  });
+  };
+  await untilUncontended(deps, table, id, () => asKnown(deps, shape, id, { match, expected }, attempt));
 }
 
 /** Refuses a delete that could reach no record. @throws AppError 400, 401, 403, 404 */

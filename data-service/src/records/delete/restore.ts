@@ -11,7 +11,7 @@ import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import { answerOf } from "../write/answer.js";
-import { judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
+import { asKnown, judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { runRestore } from "./run-restore.js";
 
@@ -36,7 +36,8 @@ export async function restore(given: RecordDeps, request: RestoreRequest): Promi
     const shape = recordShape(deps, rights.view(catalog), table, request.parameters);
     const mayDelete = (each: Table) => anyRow(rights.write(catalog, each, "delete", "all"));
     await untilUncontended(deps, table, id, async () => {
-      const judged = await judgeRecord(deps, shape, id, { rows: mayDelete(table), action: "restore" });
+      const judge = () => judgeRecord(deps, shape, id, { rows: mayDelete(table), action: "restore" });
+      const judged = await asKnown(deps, shape, id, { expected: request.expected }, judge);
       if (judged === false) return false;
       await requireVersion(deps, shape, id, request.expected);
       const condition = allOf([judged, atVersion(request.expected)]);

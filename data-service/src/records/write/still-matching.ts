@@ -7,7 +7,7 @@ import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
-import { type Document, Names } from "../../query/lower/document.js";
+import { allOf, type Document, Names } from "../../query/lower/document.js";
 import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
@@ -19,10 +19,15 @@ export class NoLongerMatching extends Error {}
 /**
  * Asked before anything else is judged by what a record is written by: tables and rights may have changed since the filter
  * was first asked, and what is wrong with a body then is no answer to the request.
- * @returns the condition under which a record is still the one that the filter has matched; asks the filter anew each time
  * @throws AppError 401, 403, 404, 409 where the filter can't be asked any more
  */
-export type StillMatching = (standing: Standing) => (id: Stored) => Promise<Document>;
+export type StillMatching = (standing: Standing) => Matching;
+
+/**
+ * Gives the condition under which a record is still the one that the filter has matched.
+ * @param anew asks the filter also where what it last said of the record has not been used yet
+ */
+export type Matching = (id: Stored, anew?: boolean) => Promise<Document>;
 
 /** The filter that records are to match still. */
 export interface AskedAgain {
@@ -59,13 +64,13 @@ export function whileMatching(
   const asked = new Map<Catalog, { query: AuthorizedQuery; first: Promise<Map<string, number>> }>();
   return (standing) => {
     const table = tableIn(standing);
-    return async (id) => {
+    return async (id, anew = false) => {
       const { query, first } = getOrMake(asked, standing.catalog, () => {
         const query = queryIn(standing, table);
         return { query, first: versions(query, ids) };
       });
       const [text, known] = [idText(table, id), await first];
-      const version = known.get(text) ?? (await versions(query, [id])).get(text);
+      const version = (anew ? undefined : known.get(text)) ?? (await versions(query, [id])).get(text);
       // Whoever asks a second time has found the record changed: so look again.
       known.delete(text);
       if (version !== undefined) return atVersion([version]);
@@ -73,4 +78,19 @@ export function whileMatching(
       throw new NoLongerMatching(`"${table.name}" ${text}`);
     };
   };
+}
+
+/**
+ * Asks the filter only about a record that others have changed since it matched: what was made for it meanwhile may have taken
+ * it out of the filter as well.
+ * @param matched the condition under which it is still the one that has matched
+ */
+export function onceChanged(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  match: Matching,
+  matched: Document,
+): Matching {
+  return async (id, anew) =>
+    (await store.hasAny(table, allOf([{ _id: id }, matched]))) ? matched : match(id, anew);
 }

@@ -19,7 +19,7 @@ import type { OwnFields, Stamp, WritePlan } from "../body/write-plan.js";
 import { decideAs } from "../decide-as.js";
 import { heldBy } from "../delete/leaving.js";
 import { findTable, idFrom, parseId } from "../find-table.js";
-import { type RecordShape, shownFields } from "../read/read-one.js";
+import { shownFields } from "../read/read-one.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
@@ -28,8 +28,9 @@ import { answerOf } from "./answer.js";
 import { requireLettable } from "./link-foreign.js";
 import { nestedChecker, nestedWriteOf } from "./nested-maker.js";
 import { type Changed, runUpdate } from "./run-update.js";
-import type { StillMatching } from "./still-matching.js";
+import { onceChanged, type StillMatching } from "./still-matching.js";
 import {
+  asKnown,
   refuseOutside,
   requireChangeable,
   requireVersion,
@@ -87,8 +88,8 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
   const { maker, table } = nested;
   const { catalog } = maker;
   const tolerated = await toleratedOf(deps, request);
-  // Before the body; `updateOne` asks about the record.
-  stillMatching?.({ rights, catalog });
+  // Before the body.
+  const match = stillMatching?.({ rights, catalog });
   const wanted = { rights, catalog, table, mode: "update" as const, parameters };
   const context = openWrite(deps, { ...wanted, stamp, tolerated });
   requireOnlyLinks(body, table, catalog);
@@ -110,31 +111,47 @@ async function updateWhole(deps: ActingDeps, rights: Rights, request: UpdateRequ
     },
   );
   const stored = parseId(table, request.id);
-  await requireChangeable(deps, context, stored, expected);
-  for (const plan of plans) await requireLettableBefore(deps, context, stored, { plan, taken }, expected);
+  const matched = await asKnown(deps, context.shape, stored, { match, expected }, async () => {
+    await requireChangeable(deps, context, stored, expected);
+    for (const plan of plans) await requireLettableBefore(deps, context, stored, plan, taken);
+    return match?.(stored);
+  });
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
   return deps.unfinished.wholly(async (log) => {
     const { change, broughtLinks } = await makeForChange(maker, table, body, id, log);
-    return updateOne(underNote(deps), rights, { ...request, body: change }, { log, links: broughtLinks });
+    return updateOne(
+      underNote(deps),
+      rights,
+      { ...request, body: change },
+      { log, links: broughtLinks, matched },
+    );
   });
 }
 
-/** @param brought of a request that has made other records for this change: its log, and the links to those */
+/** What a request has that has made other records for a change. */
+interface Brought {
+  readonly log: StepLog;
+  /** To those. */
+  readonly links: BroughtLinks;
+  /** The condition under which the record is the one that matched before they were made. */
+  readonly matched: Document | undefined;
+}
+
 async function updateOne(
   deps: ActingDeps,
   rights: Rights,
   request: UpdateRequest,
-  brought?: { readonly log: StepLog; readonly links: BroughtLinks },
+  brought?: Brought,
 ): Promise<Updated> {
   const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const tolerated = await toleratedOf(deps, request);
-  const { context, id, alternatives, match } = await deps.catalogs.decide((now) => {
+  const { context, id, alternatives, matchNow } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
-    const match = stillMatching?.({ rights, catalog: now });
+    const matchNow = stillMatching?.({ rights, catalog: now });
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, tolerated });
     const ways = alternativesFor(context, body, brought?.links);
-    return { context, id: parseId(found, request.id), alternatives: ways, match };
+    return { context, id: parseId(found, request.id), alternatives: ways, matchNow };
   });
   const { table, shape, catalog, hooks } = context;
   await hooks.beforeUpdate(id, body);
@@ -144,17 +161,25 @@ async function updateOne(
   const wanted: Wanted = { rows: anyRow(alternatives), action: "update", refusedMembers };
   // An attempt that was taken back has moved the version, and would leave the new records that it was to link.
   const again = unlessOvertaken(expected === undefined && brought === undefined ? TIMES_OVERTAKEN : 0);
-  const { document, isWritten } = await untilUncontended(deps, table, id, async () => {
+  const judge = async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now, linked);
     if (judged === undefined) return refuseOutside(deps, shape, id, wanted);
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [judged.unasked], linked);
-    if (brought === undefined) await requireLettables(deps, shape, id, { sets: plan.foreign }, expected);
+    if (brought === undefined) for (const set of plan.foreign) await requireLettable(deps, id, set);
+    return { plan, byRules: judged.condition };
+  };
+  const matched = brought?.matched;
+  const match = matchNow && matched ? onceChanged(deps, table, matchNow, matched) : matchNow;
+  const { document, isWritten } = await untilUncontended(deps, table, id, async () => {
+    const judged = await asKnown(deps, shape, id, { match, expected }, judge);
+    if (judged === false) return false;
+    const { plan, byRules } = judged;
     const matching = (await match?.(id)) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared?.members);
-    const condition = allOf([judged.condition, atVersion(expected), matching, asCompared]);
+    const condition = allOf([byRules, atVersion(expected), matching, asCompared]);
     const guard = { condition, freeOf: heldBy(catalog, table) };
     compared?.beforeWrite({ table, before, written: plan.own });
     return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log).catch(again);
@@ -162,25 +187,6 @@ async function updateOne(
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
   return { ...record, isWritten };
-}
-
-/**
- * Refuses to let go of records whose link is required; where that is because others have changed the record since, in the words
- * for that.
- * @throws AppError 400, 412
- */
-async function requireLettables(
-  deps: ActingDeps,
-  shape: RecordShape,
-  id: Stored,
-  { sets, taken }: { readonly sets: readonly AuthorizedLinks[]; readonly taken?: readonly LinkSet[] },
-  expected: Expected,
-): Promise<void> {
-  for (const set of sets)
-    await requireLettable(deps, id, set, taken).catch(async (error: unknown) => {
-      await requireVersion(deps, shape, id, expected);
-      throw error;
-    });
 }
 
 /** With those sets that let go of nothing whose link is required. (Of a new record in a one-to-one the unique value says so.) */
@@ -191,23 +197,24 @@ function onlyKeeping(plan: WritePlan, broughtLinks: BroughtLinks): WritePlan {
 }
 
 /**
- * The same before new records are made: of several requests that make some, each would then find those of the others.
- * @throws AppError 400, 403, 412
+ * Refuses to let go of records whose link is required before new records are made: of several requests that make some, each
+ * would then find those of the others.
+ * @throws AppError 400, 403
  */
 async function requireLettableBefore(
   deps: ActingDeps,
-  { rights, catalog, table, shape }: BodyContext,
+  { rights, catalog, table }: BodyContext,
   id: Stored,
-  { plan, taken }: { readonly plan: WritePlan; readonly taken: readonly LinkSet[] },
-  expected: Expected,
+  plan: WritePlan,
+  taken: readonly LinkSet[],
 ): Promise<void> {
-  await requireLettables(deps, shape, id, { sets: plan.foreign, taken }, expected).catch(
-    async (error: unknown) => {
-      // Whoever may not change such links is not told what there is.
-      await judgeForeign(deps, { rights, catalog }, table, plan, { id });
-      throw error;
-    },
-  );
+  try {
+    for (const set of plan.foreign) await requireLettable(deps, id, set, taken);
+  } catch (error) {
+    // Whoever may not change such links is not told what there is.
+    await judgeForeign(deps, { rights, catalog }, table, plan, { id });
+    throw error;
+  }
 }
 
 /** What the record has of the body although its table's rules refuse it; nothing of tables and ids that are not there. */

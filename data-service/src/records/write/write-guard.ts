@@ -1,5 +1,7 @@
 // What stands around the write of one record: whether the caller may make it, which version the record must have, and trying
 // again until others leave it alone.
+import { AppError } from "@portico/shared/app-error";
+import type { ErrorCode } from "@portico/shared/error-codes";
 import type { Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
@@ -15,6 +17,7 @@ import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
 import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
+import type { Matching } from "./still-matching.js";
 
 /** How often to try with a record that others keep changing. */
 const ATTEMPTS = 50;
@@ -56,6 +59,42 @@ export async function untilUncontended<Result>(
     return result;
   };
   return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
+}
+
+/** As what a request has known the record that it writes. */
+export interface Known {
+  readonly match?: Matching | undefined;
+  /** If-Match. */
+  readonly expected?: Expected;
+}
+
+/** Refusals by what a record holds, before anything is written: others may just have changed that. */
+const BY_STATE: ReadonlySet<ErrorCode> = new Set([
+  "BAD_REQUEST",
+  "VALIDATION_ERROR",
+  "FORBIDDEN",
+  "NOT_FOUND",
+  "CONFLICT",
+]);
+
+/**
+ * Judges a record; where it is refused and is not the one any more that the request has known, that is told instead.
+ * @throws NoLongerMatching, AppError 412
+ */
+export async function asKnown<Judged>(
+  deps: RecordDeps,
+  shape: RecordShape,
+  id: Stored,
+  { match, expected }: Known,
+  judge: () => Promise<Judged>,
+): Promise<Judged> {
+  return judge().catch(async (refusal: unknown) => {
+    if (!(refusal instanceof AppError && BY_STATE.has(refusal.code))) throw refusal;
+    await match?.(id, true);
+    // One that the caller can't see has no version for them.
+    if (refusal.code !== "NOT_FOUND") await requireVersion(deps, shape, id, expected);
+    throw refusal;
+  });
 }
 
 /** What a caller wants to do with a record. */
