@@ -89,14 +89,15 @@ function forwardedFor({ socket }) {
 
 /**
  * Calls the API for this browser: its cookies go along, and the ones that come back (a refresh, a sign-in) are handed
- * on. Origin and Sec-Fetch-Site let the gateway judge forms of other pages.
+ * on. Origin and Sec-Fetch-Site let the gateway judge forms of other pages; by Sec-Fetch-Site and Sec-Purpose it knows whose
+ * visit may be broken off, and sends no new cookies with that.
  * @param {Request} request
  * @param {Response} response
  * @param {string} path
  * @param {RequestInit} [init]
  */
 async function callApi(request, response, path, init = {}) {
-  const passed = ["cookie", "origin", "sec-fetch-site", "user-agent"].flatMap((name) => {
+  const passed = ["cookie", "origin", "sec-fetch-site", "sec-purpose", "user-agent"].flatMap((name) => {
     const value = request.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { makeTable } from "../contract/records/make.js";
 import { sendRaw } from "../gateway/support/raw-http.js";
-import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
+import { json, startUpstream, type Upstream } from "../gateway/support/upstream.js";
 import { asAdmin } from "../support/api.js";
 import { openEvents } from "../support/event-source.js";
 import { freePort } from "../support/free-port.js";
@@ -131,6 +131,16 @@ describe("before an API that fails", () => {
     const answer = await fetch(`${app.url}/portal/large`);
     expect(answer.status).toBe(200);
     await expect(answer.text()).rejects.toThrow();
+  });
+
+  it("says to the API whose visit a page is rendered for, so that it renews no session for one that may be broken off", async () => {
+    api.on("GET /api/me", json(401, {}));
+    api.on("GET /api/auth/providers", json(200, { data: [] }));
+    const visit = { Cookie: "refreshToken=a", "Sec-Fetch-Site": "cross-site", "Sec-Purpose": "prefetch" };
+    const { status } = await fetch(app.url, { headers: visit });
+    const { headers } = api.arrived.findLast(({ url }) => url.startsWith("/api/me?")) ?? api.last();
+    const { cookie, "sec-fetch-site": site, "sec-purpose": purpose } = headers;
+    expect([status, cookie, site, purpose]).toEqual([200, "refreshToken=a", "cross-site", "prefetch"]);
   });
 
   it("what the API says of its host, that it is on https with all below it, is not said of the app's", async () => {

@@ -730,6 +730,66 @@ describe("a request whose answer waits for a file, with an access cookie about t
   });
 });
 
+describe("a read that another origin's page begins, or a browser on a guess, and that both may give up unseen", () => {
+  const BORROW = "POST /internal/auth/lend-access-token";
+  const EXPIRED = { accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" };
+  const THEIRS: [string, Record<string, string>][] = [
+    ["a page of another site", { "Sec-Fetch-Site": "cross-site" }],
+    ["a page of a sibling domain", { "Sec-Fetch-Site": "same-site" }],
+    ["a prefetch", { "Sec-Fetch-Site": "same-origin", "Sec-Purpose": "prefetch" }],
+    ["a prerendered page", { "Sec-Fetch-Site": "same-origin", "Sec-Purpose": "prefetch;prerender" }],
+  ];
+
+  it.each(THEIRS)(
+    "borrows a token for itself, and leaves the browser its cookies: %s",
+    async (_who, headers) => {
+      rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+      const response = await get(EXPIRED, headers);
+      expect((await readEcho(response)).headers.authorization).toBe(`Bearer ${FRESH}`);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      expect(rig.upstream.heads).toEqual([BORROW, "GET /me"]);
+    },
+  );
+
+  it.each(THEIRS)(
+    "does so as well where the cookie's token looked good and is not: %s",
+    async (_who, headers) => {
+      const stale = accessToken({ name: "stale" });
+      const challenge = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
+      rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+      rig.upstream.on("GET /me", (arrived, response, request) => {
+        const { authorization } = arrived.headers;
+        const refuse = json(401, { error: { code: "INVALID_TOKEN" } }, challenge);
+        const answer = authorization === `Bearer ${stale}` ? refuse : json(200, { authorization });
+        answer(arrived, response, request);
+      });
+      const response = await get({ accessToken: stale, refreshToken: "svc_rt_1" }, headers);
+      expect([response.status, await response.json()]).toEqual([200, { authorization: `Bearer ${FRESH}` }]);
+      expect(response.headers.getSetCookie()).toEqual([]);
+      expect(rig.upstream.heads).toEqual(["GET /me", BORROW, "GET /me"]);
+    },
+  );
+
+  it("is a visitor's where nothing is lent, and where there is nothing to borrow by", async () => {
+    rig.upstream.on(BORROW, json(200, { accessToken: null }));
+    const headers = { "Sec-Fetch-Site": "cross-site" };
+    const unlent = await get(EXPIRED, headers);
+    expect((await readEcho(unlent)).headers.authorization).toBeUndefined();
+    expect(unlent.headers.getSetCookie()).toEqual([]);
+    const alone = await get({ accessToken: accessToken({ expiresIn: -5 }) }, headers);
+    expect([alone.status, alone.headers.getSetCookie()]).toEqual([200, []]);
+  });
+
+  it.each([
+    ["the page itself", { "Sec-Fetch-Site": "same-origin" }],
+    ["an address that was typed", { "Sec-Fetch-Site": "none" }],
+    ["a browser that says nothing of it", {}],
+  ])("is none of: %s", async (_who, headers) => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    expect((await get(EXPIRED, headers)).headers.getSetCookie()).toHaveLength(3);
+  });
+});
+
 describe("an app on another origin that forwards to the gateway", () => {
   it.each([
     ["https", "https://chat.example.com", "__Host-"],

@@ -9,7 +9,8 @@ export interface LendAccessTokenDeps extends AcceptRefreshDeps {
 }
 
 /**
- * For calls whose answer comes so late that the browser would keep using replaced tokens until then (contract, section 3.3).
+ * For calls whose answer comes so late that the browser would keep using replaced tokens until then (contract, section 3.3), or
+ * may reach nobody.
  * It does not count as a refresh: a page may send more files in a minute than a session may be refreshed.
  * @param log carries the request's correlation id
  * @returns undefined for every token that a refresh would refuse

@@ -2,12 +2,12 @@
 import { AppError } from "@portico/shared/app-error";
 import { methodNotAllowed } from "@portico/shared/only-methods";
 import type { RequestHandler } from "express";
+import { isSpeculative } from "./speculative.js";
 
 /** @throws AppError METHOD_NOT_ALLOWED or BAD_REQUEST; nothing is spent by what is refused here (security row A6) */
 export const requireNavigation: RequestHandler = (request, _response, next) => {
   if (request.method !== "GET") throw methodNotAllowed(request.method, ["GET"]);
-  const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz } = request.headers;
-  if (/prefetch|prerender/i.test([secPurpose, purpose, xMoz].join(" "))) {
+  if (isSpeculative(request.headers)) {
     throw new AppError("BAD_REQUEST", "This address is not for prefetching.");
   }
   const { "sec-fetch-dest": dest = "document", "sec-fetch-mode": mode } = request.headers;

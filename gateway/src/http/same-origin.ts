@@ -24,7 +24,7 @@ export function judgePage(
   reason = expectedOrigin(origins, facts.origin),
 ): PageVerdict {
   const { secFetchSite, origin } = facts;
-  if (secFetchSite !== undefined && secFetchSite !== "same-origin" && secFetchSite !== "none") {
+  if (!isOwnPage(secFetchSite)) {
     return { kind: "refused", message: `Requests from a ${secFetchSite} page are refused here; ${DIRECT}.` };
   }
   if (origin !== undefined && !origins.includes(origin)) {
@@ -34,6 +34,11 @@ export function judgePage(
     };
   }
   return ACCEPTED;
+}
+
+/** Whether no page of another origin began the request, as far as the browser says. @param secFetchSite undefined accepts */
+export function isOwnPage(secFetchSite: unknown): boolean {
+  return secFetchSite === undefined || secFetchSite === "same-origin" || secFetchSite === "none";
 }
 
 /** A page that asks the gateway at another origin than its own: no setting lets it, as its cookies are not the gateway's. */

@@ -12,8 +12,10 @@ import { requireBodyType, requirePage, requireSessionPage } from "../http/page-r
 import { type Received, receivedFrom } from "../session/caller.js";
 import { chooseRenewal } from "../session/choose-renewal.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
+import { mayBeGivenUp } from "../session/decide-renewal.js";
 import {
   answerDeadline,
+  borrowSession,
   type LoadSessionDeps,
   loadSession,
   type RefreshedAnswerLimits,
@@ -130,8 +132,8 @@ interface Arrived {
 }
 
 /**
- * The page is checked twice: before a refresh, so that a foreign page cannot trigger one, and again once the session's
- * origin is known.
+ * The page of a write is checked twice: before a refresh, and again once the session's origin is known. Reads may come from any;
+ * for a foreign page's the session is not refreshed (`mayBeGivenUp`).
  */
 async function actingFor(
   deps: ProxyDeps,
@@ -155,7 +157,11 @@ async function actingFor(
   // A token is refused before the body is read: the answer and its new cookies leave at once, however large that is.
   const carried = session.kind === "cookie" ? session.carried : undefined;
   if (carried === undefined) return { session };
-  return { session, renew: async () => judged(await refreshSession(deps, carried, received, response)) };
+  const renewed = () =>
+    mayBeGivenUp(received.headers)
+      ? borrowSession(deps, carried, received)
+      : refreshSession(deps, carried, received, response);
+  return { session, renew: async () => judged(await renewed()) };
 }
 
 /** What every upstream request says of the two services' addresses. */

@@ -11,6 +11,14 @@ it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["json", { "transfer-encoding": "chunked" }, "borrow"],
   ["upload", { "content-length": "10" }, "borrow"],
   ["import", { "content-length": "10" }, "borrow"],
+  ["json", { "sec-fetch-site": "same-origin" }, "refresh"],
+  ["json", { "sec-fetch-site": "none" }, "refresh"],
+  ["json", { "sec-fetch-site": "same-site" }, "borrow"],
+  ["json", { "sec-fetch-site": "cross-site" }, "borrow"],
+  ["json", { "sec-fetch-site": "same-origin, none" }, "borrow"],
+  ["json", { "sec-fetch-site": "same-origin", "sec-purpose": "prefetch" }, "borrow"],
+  ["json", { "sec-purpose": "prefetch;prerender" }, "borrow"],
+  ["json", { purpose: "prefetch" }, "borrow"],
 ])("for a body of the kind %s with %j it is to %s", (body, headers, renewal) => {
   expect(decideRenewal(body, headers)).toBe(renewal);
 });

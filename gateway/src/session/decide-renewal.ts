@@ -1,6 +1,8 @@
-// The body of a request -> how its access token is replaced when it is about to expire. Pure.
+// The body of a request, and who began it -> how its access token is replaced when it is about to expire. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 import type { RouteKind } from "../http/media-type.js";
+import { isOwnPage } from "../http/same-origin.js";
+import { isSpeculative } from "../http/speculative.js";
 
 export type Renewal =
   /** The session is refreshed, and the answer brings the browser its next cookies. */
@@ -16,6 +18,15 @@ const SOON_BYTES = 64 * 1024;
  * the whole body has been read. Until then the browser would use replaced tokens, as a thief does.
  */
 export function decideRenewal(body: RouteKind, headers: IncomingHttpHeaders): Renewal {
+  if (mayBeGivenUp(headers)) return "borrow";
   const { "content-length": length = "0", "transfer-encoding": coding } = headers;
   return body === "json" && coding === undefined && Number(length) <= SOON_BYTES ? "refresh" : "borrow";
+}
+
+/**
+ * Another origin's page can begin a request and stop it before its answer, as a browser does with its own guesses: the
+ * session would move on, its new cookies would reach nobody, and what the browser has would look stolen half a minute later.
+ */
+export function mayBeGivenUp(headers: IncomingHttpHeaders): boolean {
+  return !isOwnPage(headers["sec-fetch-site"]) || isSpeculative(headers);
 }

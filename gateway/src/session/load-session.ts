@@ -15,7 +15,7 @@ import { readAccessClaims } from "./access-claims.js";
 import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
 import type { Renewal } from "./decide-renewal.js";
-import { type Carried, decideSession, type Renew, type ServedPages, type Use } from "./decide-session.js";
+import { type Carried, decideSession, type ServedPages, type Use } from "./decide-session.js";
 import type { Borrow, Refresh } from "./share-calls.js";
 import type { SupersededTokens } from "./superseded-tokens.js";
 
@@ -164,12 +164,13 @@ function yieldToNewer(
   });
 }
 
-async function borrowSession(
+/** An access token for this request alone: the session stays, and so do the browser's cookies. */
+export async function borrowSession(
   deps: LoadSessionDeps,
-  { refreshToken, spelling }: Renew,
+  { refreshToken, spelling }: Carried,
   { caller }: Received,
 ): Promise<Session> {
-  const accessToken = await deps.borrow(refreshToken, caller);
+  const accessToken = refreshToken === undefined ? undefined : await deps.borrow(refreshToken, caller);
   return accessToken === undefined ? { kind: "anonymous" } : sessionOf(deps, accessToken, spelling);
 }
 

@@ -134,6 +134,19 @@ describe("a read with cookies", () => {
     const answer = await browser.get("/me", headers());
     expect([answer.status, setCookies(answer)]).toEqual([200, []]);
   });
+
+  it.each(["cross-site", "same-site"])(
+    "D6 from a %s page is the user's, and leaves the refresh to the next one of the app's own",
+    async (site) => {
+      const { refreshToken } = browser.cookies;
+      const later = Browser.with(stack, { refreshToken });
+      const theirs = await later.get("/me", { "Sec-Fetch-Site": site });
+      expect([theirs.status, theirs.body.data[0].email]).toEqual([200, stack.admin.email]);
+      expect(later.cookies).toEqual({ refreshToken });
+      expect((await later.get("/me", ownPage())).status).toBe(200);
+      expect(later.cookies.refreshToken).not.toBe(refreshToken);
+    },
+  );
 });
 
 describe("a request with a Bearer", () => {
