@@ -1,4 +1,4 @@
-// Files in tests: forms to send, pictures to make, and a look at what the database keeps of them.
+// Files in tests: forms to send, pictures and sounds to make, and a look at what the database keeps of them.
 import type { MongoClient } from "mongodb";
 import sharp from "sharp";
 import type { Answer, Api } from "./api.js";
@@ -47,6 +47,22 @@ export function picture(
   return sharp({ create: { width, height, channels: 3, background: "#336699" } })
     .toFormat(format)
     .toBuffer();
+}
+
+/** A second of silence, as WAV. */
+export function sound(): Buffer {
+  const [samples, head] = [8_000, Buffer.alloc(44)];
+  head.write("RIFF", 0);
+  head.writeUInt32LE(36 + samples, 4);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  // PCM, one channel, a byte for each sample.
+  for (const [at, value] of [1, 1, samples, 0, samples, 0].entries()) head.writeUInt16LE(value, 20 + 2 * at);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(samples, 40);
+  return Buffer.concat([head, Buffer.alloc(samples, 128)]);
 }
 
 /** How much of files lies in the database. */

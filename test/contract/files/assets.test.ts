@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import sharp from "sharp";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
-import { fileForm, keptIn, picture, uploaded } from "../../support/files.js";
+import { fileForm, keptIn, picture, sound, uploaded } from "../../support/files.js";
 import { type Stack, startService, startStack } from "../../support/stack.js";
 import { until } from "../../support/wait.js";
 import { Browser } from "../auth/jar.js";
@@ -204,7 +204,7 @@ describe("headers", () => {
     expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
   });
 
-  test("a picture is shown in place, still in a sandbox; ?download=true makes it an attachment", async () => {
+  test("a picture or a sound is shown in place, still in a sandbox; ?download=true makes it an attachment", async () => {
     const { id } = await uploaded(ann, await picture(4, 4), "p.html", { isPublic: "true" });
     const { headers } = await get(`/assets/${id}`);
     expect(headers.get("content-type")).toBe("image/png");
@@ -212,6 +212,10 @@ describe("headers", () => {
     // A page elsewhere may show what is public.
     expect(headers.get("cross-origin-resource-policy")).toBe("cross-origin");
     expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.* sandbox$/);
+    // A browser's player asks for a sound again, from its document's own origin.
+    const played = await uploaded(ann, sound(), "s.html", { isPublic: "true" });
+    const policy = (await get(`/assets/${played.id}`)).headers.get("content-security-policy");
+    expect(policy).toMatch(/^default-src 'none';.* sandbox allow-same-origin$/);
     const asked = await get(`/assets/${id}?download=true`);
     expect(asked.headers.get("content-disposition")).toBe("attachment; filename=p.html");
     expect((await get(`/assets/${id}?download=a%0d%0aX:1`)).status).toBe(400);
