@@ -1,7 +1,10 @@
 // {appUrl}/api/docs in a real browser: what it shows to whom, what trying a call sends, and that all of it stays here.
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
+import { asAdmin } from "../support/api.js";
+import { picture, sound, uploaded } from "../support/files.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 import { bringBack, startBrowser } from "./browser.js";
 
 jest.setTimeout(240_000);
@@ -161,6 +164,28 @@ describe("the page of the API", () => {
     const { data, message } = await (await stored).json();
     const wanted = { title: "kept", isPublic: true, filename: "b.txt" };
     expect([message, data]).toEqual(["Success", [expect.objectContaining(wanted)]]);
+    await context.close();
+  });
+
+  test("shows the picture, or plays the sound, that was fetched", async () => {
+    const { context, page, complaints } = await visit();
+    await signIn(page);
+    const admin = await asAdmin(stack);
+    await page.click('.opblock-tag[data-tag="Assets"]');
+    const asset = page.locator("#operations-Assets-getAsset");
+    await asset.locator(".opblock-summary-control").click();
+    for (const [bytes, isThere] of [
+      [await picture(4, 4), "document.querySelector('.live-responses-table img')?.naturalWidth === 4"],
+      [sound(), "document.querySelector('.live-responses-table audio')?.readyState > 0"],
+    ] as const) {
+      const { id } = await uploaded(admin, bytes, "file");
+      await asset.locator('tr[data-param-name="id"] input').fill(id);
+      await asset.locator("button.execute").click();
+      // Under the page's policy Playwright's own way of waiting, which evaluates text there, is refused.
+      const seen = until(() => page.evaluate<boolean>(isThere), Boolean, 5_000);
+      expect(await seen.catch(() => complaints)).not.toBe(complaints);
+    }
+    expect(complaints).toEqual([]);
     await context.close();
   });
 

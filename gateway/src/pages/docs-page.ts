@@ -25,8 +25,9 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Swagger UI's arrows are in its style sheet.
-  "img-src 'self' data:",
+  // Swagger UI's arrows are in its style sheet; a picture that was fetched it shows by a blob, a sound by its own address.
+  "img-src 'self' data: blob:",
+  "media-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
