@@ -119,7 +119,12 @@ async function home(request, response, reason, status = 200) {
   // Any other status says nothing of who is there: a page must not offer to sign in somebody who is.
   if (me.status !== 200 && me.status !== 401) throw new Error(`/me was answered ${me.status}`);
   const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, reason);
-  response.writeHead(status, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+  response.writeHead(status, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    // In another page's frame its buttons could be hidden under what a visitor is led to click on.
+    "Content-Security-Policy": "frame-ancestors 'none'",
+  });
   const user = me.status === 200 ? me.body.data[0].id : "";
   response.end(`<!doctype html><html lang="en"><title>Chat</title>
     <main data-user="${user}"><h1>Chat</h1>${page}</main><script type="module">${LOOK_AGAIN}</script></html>`);

@@ -143,6 +143,13 @@ describe("before an API that fails", () => {
     expect([status, cookie, site, purpose]).toEqual([200, "refreshToken=a", "cross-site", "prefetch"]);
   });
 
+  it("no page of another origin may have it in a frame, where a visitor could be led to press its buttons", async () => {
+    api.on("GET /api/me", json(401, {}));
+    api.on("GET /api/auth/providers", json(200, { data: [] }));
+    const { headers } = await fetch(app.url);
+    expect(headers.get("content-security-policy")).toBe("frame-ancestors 'none'");
+  });
+
   it("what the API says of its host, that it is on https with all below it, is not said of the app's", async () => {
     api.on("GET /api/me", (_arrived, response) => {
       response.setHeader("Strict-Transport-Security", "max-age=31536000; includeSubDomains").end();
