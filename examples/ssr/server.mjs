@@ -130,7 +130,10 @@ async function home(request, response, reason, status = 200) {
     <main data-user="${user}"><h1>Chat</h1>${page}</main><script type="module">${LOOK_AGAIN}</script></html>`);
 }
 
-/** Another tab may have signed in somebody else, and Back shows a page as it was left, `no-store` or not. */
+/**
+ * Another tab may have signed in somebody else, and Back shows a page as it was left, `no-store` or not. So does a browser that
+ * has fetched it ahead, where speculation rules, a CDN's for instance, have it do so.
+ */
 const LOOK_AGAIN = `
   async function lookAgain() {
     if (document.hidden) return;
@@ -139,7 +142,9 @@ const LOOK_AGAIN = `
     const user = answer.ok ? (await answer.json()).data[0].id : "";
     if (user !== document.querySelector("main").dataset.user) location.replace("/");
   }
-  addEventListener("pageshow", ({ persisted }) => persisted && lookAgain().catch(() => location.replace("/")));
+  const [{ deliveryType }] = performance.getEntriesByType("navigation");
+  const isOld = ({ persisted }) => persisted || deliveryType === "navigational-prefetch";
+  addEventListener("pageshow", (shown) => isOld(shown) && lookAgain().catch(() => location.replace("/")));
   for (const event of ["visibilitychange", "focus"]) addEventListener(event, () => lookAgain().catch(() => {}));`;
 
 /** @param {{ email: string, name: string | null }} user */

@@ -255,6 +255,20 @@ async function madeUp(page: Page, url: string): Promise<string | undefined> {
   return (await page.textContent("#problem"))?.trim();
 }
 
+/** Runs in the page, as a CDN's script does. */
+function prefetchHome(): void {
+  const rules = document.createElement("script");
+  rules.type = "speculationrules";
+  rules.textContent = JSON.stringify({ prefetch: [{ urls: ["/"], eagerness: "immediate" }] });
+  document.head.append(rules);
+}
+
+/** Runs in the page. */
+async function postJson([path, body]: readonly [path: string, body: string]): Promise<number> {
+  const headers = { "Content-Type": "application/json" };
+  return (await fetch(path, { method: "POST", headers, body })).status;
+}
+
 describe("examples/ssr", () => {
   let example: Example;
   let browser: Browser;
@@ -305,6 +319,22 @@ describe("examples/ssr", () => {
     await page.waitForSelector("#who");
     await page.click("#logout");
     await page.waitForSelector("#login");
+  });
+
+  test("shows whoever is signed in by now, though the browser had fetched the page before", async () => {
+    for (const [path, body, shown] of [
+      ["/portal/login", ADMIN, "#who"],
+      ["/portal/logout", {}, "#login"],
+    ] as const) {
+      await page.evaluate(prefetchHome);
+      // Nothing tells a page that its prefetch has come.
+      await page.waitForTimeout(1_500);
+      expect(await page.evaluate(postJson, [path, JSON.stringify(body)] as const)).toBe(200);
+      const looksAgain = page.waitForRequest(/\/portal\/me\b/);
+      await page.evaluate(() => void location.assign("/"));
+      await looksAgain;
+      await page.waitForSelector(shown);
+    }
   });
 
   test("asks nothing when its tab is left", async () => {
