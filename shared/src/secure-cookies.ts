@@ -11,7 +11,11 @@ export function isSecureCookie(name: string): boolean {
   return name.startsWith(SECURE_PREFIX);
 }
 
-/** Lax: a provider sends the browser back from another site. */
+/**
+ * Lax: a provider sends the browser back from another site. Priority: Chromium keeps 180 cookies for a domain and all below it,
+ * and drops those of high priority last; browsers that know none ignore it.
+ */
 export function cookieAttributes(name: string) {
-  return { httpOnly: true, sameSite: "lax", path: "/", secure: isSecureCookie(name) } as const;
+  const secure = isSecureCookie(name);
+  return { httpOnly: true, sameSite: "lax", path: "/", priority: "high", secure } as const;
 }

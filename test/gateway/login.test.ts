@@ -40,12 +40,14 @@ describe("POST /api/login", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.getSetCookie()).toEqual([
       expect.stringMatching(
-        /^accessToken=eyJ[\w.-]+; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+        /^accessToken=eyJ[\w.-]+; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; Priority=High; SameSite=Lax$/,
       ),
       expect.stringMatching(
-        /^refreshToken=svc_rt_new; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+        /^refreshToken=svc_rt_new; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; Priority=High; SameSite=Lax$/,
       ),
-      expect.stringMatching(/^expTime=\d{13}; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(
+        /^expTime=\d{13}; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; Priority=High; SameSite=Lax$/,
+      ),
     ]);
   });
 
@@ -63,7 +65,8 @@ describe("POST /api/login", () => {
       "__Host-refreshToken",
       "__Host-expTime",
     ]);
-    for (const line of lines) expect(line).toMatch(/; Path=\/; .*; HttpOnly; Secure; SameSite=Lax$/);
+    for (const line of lines)
+      expect(line).toMatch(/; Path=\/; .*; HttpOnly; Secure; Priority=High; SameSite=Lax$/);
     expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000; includeSubDomains");
     await secure.stop();
   });
@@ -333,7 +336,9 @@ describe("POST /api/logout", () => {
     expect(rig.upstream.last().body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
     expect(response.headers.getSetCookie()).toEqual(
       ["accessToken", "refreshToken", "expTime"].map((name) =>
-        expect.stringMatching(RegExp(`^${name}=; Max-Age=0; Path=/; Expires=[^;]+; HttpOnly; SameSite=Lax$`)),
+        expect.stringMatching(
+          RegExp(`^${name}=; Max-Age=0; Path=/; Expires=[^;]+; HttpOnly; Priority=High; SameSite=Lax$`),
+        ),
       ),
     );
   });

@@ -379,7 +379,7 @@ describe("the start", () => {
       expect(lines).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^${prefix}oauthFlow-[\\w-]{8}=[\\w.-]+; Max-Age=600; Path=/; Expires=[^;]+; HttpOnly${secure}; SameSite=Lax$`,
+            `^${prefix}oauthFlow-[\\w-]{8}=[\\w.-]+; Max-Age=600; Path=/; Expires=[^;]+; HttpOnly${secure}; Priority=High; SameSite=Lax$`,
           ),
         ),
       ]);

@@ -230,7 +230,13 @@ export class Play {
   }
 
   #compareSet(lines: readonly SetCookie[], held: Held): void {
-    const common = { httponly: "", samesite: "Lax", path: "/", ...this.#system.place.secure };
+    const common = {
+      httponly: "",
+      samesite: "Lax",
+      priority: "High",
+      path: "/",
+      ...this.#system.place.secure,
+    };
     const refreshSeconds = (held.session.remember ? 7 : 1) * DAY_SECONDS;
     expect(lines.map(({ name }) => name)).toEqual(NAMES.map((name) => this.#system.place.prefix + name));
     for (const [at, { attributes }] of lines.entries()) {
@@ -250,7 +256,14 @@ export class Play {
     for (const line of lines) {
       const { expires: _expires, ...rest } = line.attributes;
       // With other attributes a browser would take it for another cookie.
-      expect(rest).toEqual({ "max-age": "0", httponly: "", samesite: "Lax", path: "/", ...secure });
+      expect(rest).toEqual({
+        "max-age": "0",
+        httponly: "",
+        samesite: "Lax",
+        priority: "High",
+        path: "/",
+        ...secure,
+      });
     }
   }
 

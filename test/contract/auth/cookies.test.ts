@@ -47,6 +47,7 @@ describe("each Set-Cookie line", () => {
       expect(attributes).toEqual({
         httponly: "",
         samesite: "Lax",
+        priority: "High",
         path: "/",
         "max-age": expect.stringMatching(/^\d+$/),
         expires: expect.stringMatching(/GMT$/),
