@@ -8,7 +8,9 @@ import {
   type MongoClientOptions,
   MongoServerError,
 } from "mongodb";
+import { clientAside } from "./aside.js";
 import { type Patience, whenReached } from "./await-server.js";
+import { CursorKills } from "./cursor-kills.js";
 import { type OpenAddress, openAddress } from "./open-address.js";
 import { Readiness } from "./readiness.js";
 import { isMongos } from "./sharding.js";
@@ -20,6 +22,7 @@ export interface Store {
   cluster: boolean;
   /** Does it answer, however much it has to do? */
   isReady(): Promise<boolean>;
+  cursorKills: CursorKills;
   close(): Promise<void>;
 }
 
@@ -85,9 +88,14 @@ async function connectDriver(
     const db = client.db(database, guaranteesFor(hello));
     const cluster = isCluster(hello);
     const routedTo = isMongos(hello) ? database : undefined;
-    const readiness = new Readiness(url, optionsFor(url, options), routedTo);
-    const close = async () => void (await Promise.all([readiness.close(), client.close()]));
-    return { client, db, cluster, isReady: () => readiness.ask(), close };
+    const aside = clientAside(url, optionsFor(url, options));
+    const readiness = new Readiness(aside, routedTo);
+    const cursorKills = new CursorKills(aside.db(database));
+    const close = async (): Promise<void> => {
+      cursorKills.close();
+      await Promise.all([aside.close(), client.close()]);
+    };
+    return { client, db, cluster, isReady: () => readiness.ask(), cursorKills, close };
   } catch (error) {
     await client.close();
     throw error instanceof ConfigError ? error : connectionProblem(client, error);

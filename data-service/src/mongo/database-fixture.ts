@@ -2,11 +2,14 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { type Db, type Document, MongoClient, type MongoClientOptions, ObjectId } from "mongodb";
+import { clientAside } from "./aside.js";
+import { CursorKills } from "./cursor-kills.js";
 
 const NEW_SOCKETS = "net.client.socket";
 
 export interface TestDatabase {
   readonly db: Db;
+  readonly cursorKills: CursorKills;
   /** Drops it. */
   close(): Promise<void>;
 }
@@ -16,11 +19,13 @@ export async function openTestDatabase(options: MongoClientOptions = {}): Promis
   if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
   const client = await MongoClient.connect(url, options);
   const db = client.db(`test_${new ObjectId().toHexString()}`);
+  const aside = clientAside(url, {});
   return {
     db,
+    cursorKills: new CursorKills(aside.db(db.databaseName)),
     async close() {
       await db.dropDatabase();
-      await client.close();
+      await Promise.all([aside.close(), client.close()]);
     },
   };
 }

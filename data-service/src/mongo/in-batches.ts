@@ -1,9 +1,10 @@
 // Reads of any length: documents some at a time, so that never many are held, however large they are.
-import type { AbstractCursor, Db, RunCommandCursor } from "mongodb";
+import type { Db, Long, RunCommandCursor } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
 import type { InTurn } from "../turns.js";
+import type { CursorKills } from "./cursor-kills.js";
 import { isInterrupted } from "./driver-errors.js";
 import { BYTES_AT_ONCE, RawDocuments } from "./raw-documents.js";
 import { READ_OPTIONS, readCommand } from "./whole-answer.js";
@@ -16,7 +17,7 @@ const FIRST_BATCH_SIZE = 10;
 const WEIGHED = 3;
 /** How many documents are taken out of a batch together. */
 const AT_ONCE = 50;
-/** How often to check whether a cursor that must be killed is open yet. */
+/** How often to check whether a cursor is open yet. */
 const OPENING_MS = 20;
 /** Of each wait for documents; all of them together may take any time. */
 interface BatchLimits {
@@ -25,6 +26,7 @@ interface BatchLimits {
   readonly signal: AbortSignal | undefined;
   /** Asks the database for each batch. */
   readonly inTurn: InTurn;
+  readonly cursorKills: CursorKills;
 }
 
 /** Runs a pipeline and returns its documents as they are asked for. @throws AppError QUERY_TIMEOUT, or the signal's reason */
@@ -34,16 +36,58 @@ export async function* inBatches(
   pipeline: Stage[],
   limits: BatchLimits,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  const cursor = openCursor(db, collection, pipeline);
+  const opened = new OpenedCursor(openCursor(db, collection, pipeline), collection, limits.cursorKills);
+  const { cursor } = opened;
   try {
-    while (await hasMore(cursor, limits)) {
+    while (await hasMore(opened, limits)) {
       const isLast = cursor.bufferedCount() <= AT_ONCE;
       const raw: Uint8Array[] = cursor.readBufferedDocuments(AT_ONCE);
       if (isLast) cursor.setBatchSize(batchSizeFor(raw));
       yield* new RawDocuments(raw).some();
     }
   } finally {
-    await cursor.close();
+    await opened.end();
+  }
+}
+
+/** A cursor, and its id in the database, which the driver forgets when it fails to end it for want of a connection. */
+class OpenedCursor {
+  readonly cursor: RunCommandCursor;
+  readonly #collection: string;
+  readonly #kills: CursorKills;
+  #id: Long | undefined;
+  #ended: Promise<void> | undefined;
+  /** The driver opens it and asks for its first documents at one go. */
+  readonly #opening = setInterval(() => this.isOpen(), OPENING_MS);
+
+  constructor(cursor: RunCommandCursor, collection: string, kills: CursorKills) {
+    this.cursor = cursor;
+    this.#collection = collection;
+    this.#kills = kills;
+  }
+
+  isOpen(): boolean {
+    this.#id ??= this.cursor.id;
+    if (this.#id !== undefined) clearInterval(this.#opening);
+    return this.#id !== undefined;
+  }
+
+  /** Ends it in the database, unless all of it was read. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    this.isOpen();
+    clearInterval(this.#opening);
+    if (this.#id !== undefined && !this.#isRead()) void this.#kills.kill(this.#collection, this.#id);
+    await this.cursor.close();
+  }
+
+  /** The driver says the same of one that it has given up. */
+  #isRead(): boolean {
+    return !this.cursor.killed && this.cursor.id?.isZero() === true;
   }
 }
 
@@ -62,17 +106,17 @@ function batchSizeFor(raw: readonly Uint8Array[]): number {
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 
-async function hasMore(cursor: AbstractCursor, { limitMs, signal, inTurn }: BatchLimits): Promise<boolean> {
+async function hasMore(opened: OpenedCursor, { limitMs, signal, inTurn }: BatchLimits): Promise<boolean> {
   signal?.throwIfAborted();
-  return cursor.bufferedCount() > 0 || inTurn(() => hasNextBatch(cursor, limitMs, signal));
+  return opened.cursor.bufferedCount() > 0 || inTurn(() => hasNextBatch(opened, limitMs, signal));
 }
 
 /**
  * Waits for the next batch. If it takes longer than `limitMs`, or nobody waits for it any more, the database gives it up: by
- * the cursor, because a command that is aborted costs its connection.
+ * the cursor, because a command that is aborted costs its connection, and goes on in the database.
  */
 async function hasNextBatch(
-  cursor: AbstractCursor,
+  opened: OpenedCursor,
   limitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
@@ -82,15 +126,15 @@ async function hasNextBatch(
     isOver = true;
     clearTimeout(timer);
     // A cursor that is not open yet would still be opened, and stay.
-    if (cursor.id === undefined) timer = setTimeout(giveUp, OPENING_MS);
-    else cursor.close().catch(() => {});
+    if (opened.isOpen()) opened.end().catch(() => {});
+    else timer = setTimeout(giveUp, OPENING_MS);
   };
   const refusal = (cause?: unknown): unknown =>
     signal?.aborted === true ? signal.reason : tookTooLong(cause);
   let timer = setTimeout(giveUp, limitMs);
   signal?.addEventListener("abort", giveUp);
   try {
-    const has = await cursor.hasNext();
+    const has = await opened.cursor.hasNext();
     if (isOver) throw refusal();
     return has;
   } catch (error) {

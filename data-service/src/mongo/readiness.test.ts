@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { clientAside } from "./aside.js";
 import { connectStore, type Store } from "./connect.js";
 import { Readiness } from "./readiness.js";
 
@@ -31,10 +32,11 @@ describe("readiness", () => {
     await once(silent, "listening");
     const address = silent.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    const readiness = new Readiness(`mongodb://127.0.0.1:${port}/?directConnection=true`, {});
+    const client = clientAside(`mongodb://127.0.0.1:${port}/?directConnection=true`, {});
+    const readiness = new Readiness(client);
     const given = new Promise((resolve) => setTimeout(resolve, 2_000, "too late").unref());
     expect(await Promise.race([readiness.ask(), given])).toBe(false);
     for (const socket of sockets) socket.destroy();
-    await readiness.close();
+    await client.close();
   });
 });

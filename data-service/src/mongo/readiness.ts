@@ -1,9 +1,7 @@
 // Whether the database answers: asked on a separate connection, because a busy pool does not mean that the database is away.
-import { MongoClient, type MongoClientOptions } from "mongodb";
+import type { MongoClient } from "mongodb";
+import { ASIDE_LIMIT_MS } from "./aside.js";
 import { INSTANCES } from "./instance-store.js";
-
-/** Less than a probe waits, such as the gateway's (2 s). */
-const LIMIT_MS = 1_500;
 
 export class Readiness {
   readonly #client: MongoClient;
@@ -11,20 +9,12 @@ export class Readiness {
   #asked: Promise<boolean> | undefined;
 
   /**
-   * Connects when it is first asked.
-   * @param options those of the client that serves requests
+   * @param client one that serves no requests
    * @param routedTo the database, where a router of a sharded cluster answers for it
    */
-  constructor(url: string, options: MongoClientOptions, routedTo?: string) {
+  constructor(client: MongoClient, routedTo?: string) {
+    this.#client = client;
     this.#routedTo = routedTo;
-    this.#client = new MongoClient(url, {
-      ...options,
-      maxPoolSize: 1,
-      minPoolSize: 0,
-      monitorCommands: false,
-      serverSelectionTimeoutMS: LIMIT_MS,
-      waitQueueTimeoutMS: LIMIT_MS,
-    });
   }
 
   /** Has the database answered in time? Callers that ask at once share the question. */
@@ -33,10 +23,6 @@ export class Readiness {
       this.#asked = undefined;
     });
     return Promise.race([this.#asked, late()]);
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
   }
 
   async #answers(): Promise<boolean> {
@@ -57,13 +43,13 @@ export class Readiness {
   /** A router answers a `ping` by itself, also where the shard has no primary. */
   async #readFrom(database: string): Promise<void> {
     const instances = this.#client.db(database, { readPreference: "primary" }).collection(INSTANCES);
-    await instances.findOne({}, { projection: { _id: 1 }, maxTimeMS: LIMIT_MS });
+    await instances.findOne({}, { projection: { _id: 1 }, maxTimeMS: ASIDE_LIMIT_MS });
   }
 }
 
 function late(): Promise<false> {
   return new Promise((resolve) => {
     // If the event loop itself is late, it first looks for what has come meanwhile.
-    setTimeout(() => setImmediate(() => resolve(false)), LIMIT_MS).unref();
+    setTimeout(() => setImmediate(() => resolve(false)), ASIDE_LIMIT_MS).unref();
   });
 }

@@ -7,6 +7,7 @@ import type { Table } from "../catalog/catalog.js";
 import { bareTable } from "../catalog/definition-fixture.js";
 import type { Stage } from "../query/lower/document.js";
 import { Stop } from "../stop.js";
+import { connectStore } from "./connect.js";
 import { openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { RecordStore } from "./record-store.js";
 
@@ -43,7 +44,7 @@ beforeEach(() => {
 
 afterEach(() => void database.db.client.off("commandStarted", note));
 
-const storeWith = (timeoutMs: number): RecordStore => new RecordStore(database.db, timeoutMs);
+const storeWith = (timeoutMs: number): RecordStore => new RecordStore(database, timeoutMs);
 const named = (name: string): CommandStartedEvent[] =>
   commands.filter(({ commandName }) => commandName === name);
 
@@ -134,7 +135,7 @@ describe("a stream", () => {
   ])("reads with the concern that the database's address names: %s", async (opening, how) => {
     const { client, databaseName } = database.db;
     const db = client.db(databaseName, { readConcern: new ReadConcern("available") });
-    await countStreamed(new RecordStore(db, PATIENCE_MS), how);
+    await countStreamed(new RecordStore({ ...database, db }, PATIENCE_MS), how);
     expect(named(opening).map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
   });
 
@@ -172,6 +173,68 @@ describe("a stream", () => {
       await pause();
     }
     expect(count).toBe(ROWS);
+  });
+});
+
+describe("streams that keep all connections busy", () => {
+  /** Two for its requests; a third waits for one in vain. */
+  const openBusy = () =>
+    connectStore(process.env.MONGODB_URL ?? "", { maxPoolSize: 2, waitQueueTimeoutMS: 300 });
+  const VERY_SLOW: Stage[] = [
+    { $project: { work: { $sum: Array.from({ length: 20 }, () => WORK) } } },
+    { $sort: { work: 1 } },
+  ];
+  const outcome = (read: Promise<unknown>): Promise<unknown> => read.catch(({ code }) => code);
+  const openedOf = async (): Promise<number> => (await openOn(database.db, "items")).length;
+
+  async function untilNoneIsOpen(): Promise<void> {
+    for (const until = performance.now() + 5_000; (await openedOf()) > 0; await delay(50))
+      if (performance.now() > until) throw new Error(`${await openedOf()} are still open`);
+  }
+
+  it("end at their limit all the same, as do those that got none, and leave nothing open", async () => {
+    const store = await openBusy();
+    try {
+      const { client } = store;
+      const records = new RecordStore({ ...store, db: client.db(database.db.databaseName) }, 1_000);
+      const streams = Array.from({ length: 5 }, () => records.stream(table, VERY_SLOW).next());
+      const codes = await Promise.all(streams.map(outcome));
+      expect(codes.toSorted()).toEqual(
+        [
+          "QUERY_TIMEOUT",
+          "QUERY_TIMEOUT",
+          ...Array.from({ length: 3 }, () => "SERVICE_UNAVAILABLE"),
+        ].toSorted(),
+      );
+      expect(await records.byIds(table, [1], { _id: 1 })).toEqual([{ _id: 1 }]);
+      await untilNoneIsOpen();
+    } finally {
+      await store.close();
+    }
+  });
+
+  it("end when their clients go away between two batches", async () => {
+    const store = await openBusy();
+    try {
+      const records = new RecordStore(
+        { ...store, db: store.client.db(database.db.databaseName) },
+        PATIENCE_MS,
+      );
+      const left = records.stream(table, [{ $match: {} }]);
+      await left.next();
+      const stops = [new Stop(), new Stop()];
+      const busy = stops.map((stop) => outcome(records.stream(table, VERY_SLOW, stop).next()));
+      while ((await openedOf()) < 3) await delay(20);
+      await delay(100);
+      await left.return(undefined);
+      while ((await openedOf()) > 2) await delay(20);
+      expect(await openedOf()).toBe(2);
+      for (const stop of stops) stop.abort(new Error("gone"));
+      await Promise.all(busy);
+      await untilNoneIsOpen();
+    } finally {
+      await store.close();
+    }
   });
 });
 

@@ -16,6 +16,8 @@ import { idsPipeline } from "../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
 import type { InTurn } from "../turns.js";
+import type { Store } from "./connect.js";
+import type { CursorKills } from "./cursor-kills.js";
 import { asRefusal, isInterrupted, isLost, isTypeMismatch, refuseTooLarge } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
@@ -47,6 +49,7 @@ const READ_ATTEMPTS = 3;
 
 export class RecordStore {
   readonly #db: Db;
+  readonly #cursorKills: CursorKills;
   /** No read runs longer. */
   readonly timeoutMs: number;
   readonly #limits: { readonly maxTimeMS: number; readonly batchSize: number };
@@ -62,8 +65,13 @@ export class RecordStore {
    * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
    * @param options other promises than the database's, for writes that are made safe in another way
    */
-  constructor(db: Db, timeoutMs: number, options: CollectionOptions = {}) {
+  constructor(
+    { db, cursorKills }: Pick<Store, "db" | "cursorKills">,
+    timeoutMs: number,
+    options: CollectionOptions = {},
+  ) {
     this.#db = db;
+    this.#cursorKills = cursorKills;
     this.#options = options;
     this.timeoutMs = timeoutMs;
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
@@ -138,7 +146,7 @@ export class RecordStore {
     signal?: AbortSignal,
     inTurn: InTurn = (task) => task(),
   ): AsyncGenerator<readonly StoredRecord[]> {
-    const limits = { limitMs: this.timeoutMs, signal, inTurn };
+    const limits = { limitMs: this.timeoutMs, signal, inTurn, cursorKills: this.#cursorKills };
     for (let attempt = 1; ; attempt += 1) {
       let isBegun = false;
       try {

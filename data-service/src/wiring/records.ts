@@ -102,7 +102,7 @@ const clock = systemClock;
 export function makeRecords(from: RecordSources): RecordParts {
   const { config, secrets, metrics, logger } = from;
   const { db } = from.store;
-  const store = new RecordStore(db, config.queryTimeoutMs);
+  const store = new RecordStore(from.store, config.queryTimeoutMs);
   const tables = tableParts(from);
   const { catalogs, catalogStore, presence } = tables;
   const journal = journalParts(from, store);
@@ -237,10 +237,12 @@ interface WriteSources {
 
 /** Writes that are journaled and counted, in the name of whoever makes them. */
 function writeParts(
-  { config, store: { db } }: RecordSources,
+  { config, store: database }: RecordSources,
   { store, journal, counts, instance }: WriteSources,
 ): WriteParts {
-  const light = isEmbedded(config) ? new RecordStore(db, config.queryTimeoutMs, unflushed(true)) : store;
+  const light = isEmbedded(config)
+    ? new RecordStore(database, config.queryTimeoutMs, unflushed(true))
+    : store;
   const journaled = { light, journal, instance, now: () => clock.now(), turns: new Map() };
   const writesOn = (store: RecordStore, actor: Actor): CountedWrites =>
     new CountedWrites(new JournaledStore({ ...journaled, store, actor }), counts);

@@ -79,7 +79,7 @@ describe("a change that is taken back", () => {
     const table = catalog.tables.get("cats");
     if (table === undefined) throw new Error("no table");
     cats = table;
-    store = new RecordStore(db, 10_000);
+    store = new RecordStore(database, 10_000);
     writes = new CountedWrites(store, new CountStore(db, false, "one", () => AT));
   });
 
