@@ -2,6 +2,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { AppError } from "./app-error.js";
 import { beside } from "./beside.js";
+import { breakOff } from "./break-off.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import type { ErrorCode } from "./error-codes.js";
@@ -93,7 +94,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     if (isFailure(error)) logger.error({ correlationId: id, err: error.cause ?? thrown }, error.message);
     if (response.headersSent) {
       // The client must see a broken transfer, never a short answer that looks complete.
-      response.destroy();
+      breakOff(response);
       return;
     }
     // They were set for a file that is not sent after all.

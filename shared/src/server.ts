@@ -9,6 +9,7 @@ import {
 import type { Socket } from "node:net";
 import type { Express } from "express";
 import { beside } from "./beside.js";
+import { breakOff } from "./break-off.js";
 import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
@@ -205,8 +206,9 @@ async function stop(
   await takeWhatWaits(server);
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  // Each by itself: Node's own list lacks the connections that it has handed over.
   const cutAll = (): void => {
+    for (const response of inFlight) breakOff(response);
+    // Each by itself: Node's own list lacks the connections that it has handed over.
     for (const socket of connections) socket.destroy();
   };
   const deadline = setTimeout(cutAll, timeoutMs);

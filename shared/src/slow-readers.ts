@@ -1,6 +1,7 @@
 // Answers whose clients take long to read them. They keep nobody waiting, so they lose their place of MAX_IN_FLIGHT, but their
 // number is limited.
 import type { Response } from "express";
+import { breakOff } from "./break-off.js";
 import { NetworkShares } from "./network-shares.js";
 
 /** An answer that waits for its client by then is a large file, a poor line, or for somebody who means harm. */
@@ -29,6 +30,7 @@ export class SlowReaders {
       clearInterval(look);
       const taken = this.#shares.take(response.req.ip);
       if (taken === undefined) {
+        breakOff(response);
         // That one has no connection yet which it could close.
         response.req.socket.destroy();
         return onCut();

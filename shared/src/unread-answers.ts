@@ -1,6 +1,7 @@
 // Cuts answers that nobody reads: each holds a place among slow readers, and perhaps a cursor, for as long as it lasts.
 import type { Socket } from "node:net";
 import type { RequestHandler, Response } from "express";
+import { breakOff } from "./break-off.js";
 import type { EnvReader } from "./env.js";
 
 /**
@@ -44,7 +45,7 @@ function lookAt(response: Response): () => void {
     // There may be nothing to send yet: a query may take its time.
     taken = socket !== null && socket.writableLength > 0 ? bytesTaken(socket) : undefined;
     looksInVain = taken !== undefined && taken === takenBefore ? looksInVain + 1 : 0;
-    if (looksInVain >= LOOKS) response.destroy();
+    if (looksInVain >= LOOKS) breakOff(response);
   };
 }
 

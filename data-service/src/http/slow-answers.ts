@@ -1,5 +1,6 @@
 // Answers that their clients are slow to take. What is left of them is held meanwhile, so there is a limit to how much is
 // held for all of them together.
+import { breakOff } from "@portico/shared/break-off";
 import { NetworkShares } from "@portico/shared/network-shares";
 import type { Response } from "express";
 
@@ -29,7 +30,7 @@ export class SlowAnswers {
     let giveBack = (): void => {};
     const timer = setTimeout(() => {
       const taken = this.#shares.take(response.req.ip, bytesOf());
-      if (taken === undefined) response.destroy();
+      if (taken === undefined) breakOff(response);
       else giveBack = taken;
     }, afterMs).unref();
     const end = (): number => {
