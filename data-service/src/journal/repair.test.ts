@@ -23,7 +23,8 @@ beforeAll(async () => {
   one = await instances.start();
   const columns = [{ name: "title", type: "string" }];
   table = await createTable(one.records, { name: "letters", columns, changes: true, history: true });
-  const { db } = instances.database;
+  const { database } = instances;
+    const { db } = database;
   pending = db.collection("_journal_pending");
   journal = db.collection("_journal");
   letters = db.collection("letters");
@@ -77,9 +78,10 @@ describe("what an instance has announced that died since", () => {
     const [made, unmade] = [some(500), some(500)];
     await make(made);
     await announce("created", unmade);
-    const { db } = instances.database;
+    const { database } = instances;
+    const { db } = database;
     const journalStore = new JournalStore(db, false, false, systemClock.now);
-    const store = new RecordStore(db, 15_000);
+    const store = new RecordStore(database, 15_000);
     const { logger } = one;
     const watched = new Journal({ journal: journalStore, store, logger, published: () => {} });
     let commands = 0;

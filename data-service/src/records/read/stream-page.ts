@@ -1,9 +1,10 @@
 // Reads and shapes a list that is never held as a whole: some of its records at a time.
 import type { Json } from "@portico/shared/json";
+import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
-import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
+import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../../query/ast.js";
 import { onlyIds } from "../../query/authorize-read.js";
 import type { StoredRecord } from "../../query/lower/document.js";
 import { isTogether, mostRecords } from "../../query/lower/joined-or-together.js";
@@ -50,7 +51,29 @@ export function streamOf(
   streaming: Streaming,
 ): AsyncGenerator<readonly StoredRecord[]> {
   if (ranking.kind === "page") return inParts(deps, query, ranking, streaming);
-  return deps.store.stream(query.root.table, pipelineOf(query, ranking), streaming.stop, streaming.share);
+  const { root } = query;
+  const found = deps.store.stream(root.table, pipelineOf(query, ranking), streaming.stop, streaming.share);
+  return root.sort[0] !== undefined && isId(root.sort[0], root.table) ? eachOnce(found) : found;
+}
+
+function isId(key: SortKey, { idColumn }: Table): boolean {
+  return key.kind === "column" && key.path.length === 0 && key.column === idColumn;
+}
+
+/**
+ * Documents in the order of their ids, without repetitions: where others move one within the index by which the database finds
+ * them, it comes twice.
+ */
+async function* eachOnce(
+  source: AsyncIterable<readonly StoredRecord[]>,
+): AsyncGenerator<readonly StoredRecord[]> {
+  let last: string | undefined;
+  for await (const documents of source)
+    yield documents.filter(({ _id }) => {
+      const before = last;
+      last = keyText(_id);
+      return last === undefined || last !== before;
+    });
 }
 
 /** The page, some parents at a time; fewer where these are too large to be held at once. @throws AppError 400 */
