@@ -345,3 +345,31 @@ describe("a record that would be too large", () => {
     expect(await store().byIds(table, [-3], { two: 1 })).toEqual([{ _id: -3 }]);
   });
 });
+
+describe("large documents that several ask for at once", () => {
+  const ids = [-11, -12, -13];
+
+  beforeAll(async () => {
+    const text = "x".repeat(1_000_000);
+    await database.db
+      .collection<{ _id: number; text: string }>("items")
+      .insertMany(ids.map((_id) => ({ _id, text })));
+  });
+
+  afterAll(async () => {
+    await database.db.collection<{ _id: number }>("items").deleteMany({ _id: { $lt: 0 } });
+  });
+
+  it("are read once, each by its id", async () => {
+    const store = storeWith(PATIENCE_MS);
+    const found = await Promise.all(ids.map((id) => store.byIds(table, [id], { text: 1 })));
+    expect(found.flat().map(({ _id }) => _id)).toEqual(ids);
+    expect(named("find")).toHaveLength(1);
+  });
+
+  it("are left to whoever reads them some at a time", async () => {
+    const store = storeWith(PATIENCE_MS);
+    expect(await store.smallByIds(table, ids, { text: 1 })).toBeUndefined();
+    expect(await store.smallByIds(table, ids.slice(1), { text: 1 })).toHaveLength(2);
+  });
+});

@@ -56,6 +56,8 @@ export class RecordStore {
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
   readonly #gathered: GatheredReads;
+  /** The same for whoever reads large ones some at a time. */
+  readonly #gatheredSmall: GatheredReads;
   readonly #inserts = new GatheredInserts();
   readonly #updates: GatheredUpdates;
   /** What the driver makes of the options, by the name of the collection. */
@@ -77,9 +79,14 @@ export class RecordStore {
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
-    this.#gathered = new GatheredReads(async (table, ids, fields) => {
-      const found = await this.#raw(table, idsPipeline(ids, fields), ids.length);
-      // Several requests may hold them.
+    const find = (table: Table, ids: readonly Stored[], fields: Document) =>
+      this.#raw(table, idsPipeline(ids, fields), ids.length);
+    this.#gathered = new GatheredReads(
+      async (table, ids, fields) => allOf(await find(table, ids, fields)),
+      idText,
+    );
+    this.#gatheredSmall = new GatheredReads(async (table, ids, fields) => {
+      const found = await find(table, ids, fields);
       return ids.length > 1 && areLarge(found) ? undefined : allOf(found);
     }, idText);
   }
@@ -131,7 +138,7 @@ export class RecordStore {
     ids: readonly Stored[],
     fields: Document,
   ): Promise<StoredRecord[] | undefined> {
-    return this.#refusing(table, () => this.#gathered.read(table, ids, fields));
+    return this.#refusing(table, () => this.#gatheredSmall.read(table, ids, fields));
   }
 
   /**
