@@ -28,11 +28,12 @@ export class Room {
     return this.#records;
   }
 
-  /** For one record. @throws NoRoom when there is not so much left */
+  /** For one record; the first has room, however large: nobody could ask for less. @throws NoRoom when there is not so much left */
   take(bytes: number): void {
     this.#bytesLeft -= bytes;
     this.#records += 1;
-    if (this.#bytesLeft < 0 || this.#records > this.#mostRecords) throw new NoRoom();
+    const isTooMuch = this.#bytesLeft < 0 && this.#records > 1;
+    if (isTooMuch || this.#records > this.#mostRecords) throw new NoRoom();
   }
 
   /** Of records that have been taken and are held no longer. */

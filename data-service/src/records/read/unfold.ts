@@ -4,7 +4,7 @@ import type { Json } from "@portico/shared/json";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
 import { isTogether, readsTogether } from "../../query/lower/joined-or-together.js";
-import { heldSizes, unfoldedSizes } from "../../query/unfolded.js";
+import { unfoldedSizes } from "../../query/unfolded.js";
 import { Stint } from "../../stint.js";
 import { RecordTooLarge } from "../../store-refusals.js";
 import { Room } from "./room.js";
@@ -44,9 +44,8 @@ export async function* unfold(
 
 /** For an answer that is made as a whole. @throws AppError 400 when it comes out too large, or a record of it does */
 export function requireRoom(node: AuthorizedNode, documents: readonly StoredRecord[]): void {
-  if (sizesOf(node, documents).length === 0) return;
   const room = new Room();
-  for (const size of heldSizes(node, documents)) room.take(size);
+  for (const size of sizesOf(node, documents)) room.take(size);
 }
 
 /** None where each document holds all that is shown of it. @throws AppError 400 */
