@@ -1,4 +1,5 @@
 // The records of an answer are made a few at a time.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { authorizeRead } from "../../query/authorize-read.js";
@@ -38,6 +39,13 @@ describe("records that hold all that is shown of them", () => {
   it("come together where they are made at once", async () => {
     jest.spyOn(performance, "now").mockReturnValue(0);
     expect(await pieces(() => null)).toEqual([{ length: RECORDS, turns: 0 }]);
+  });
+
+  it("come together when others were waited for before the first of them was made", async () => {
+    const records = unfold(root, documents, () => null);
+    await delay(30);
+    const { value } = await records.next();
+    expect(value).toHaveLength(RECORDS);
   });
 
   it("come one by one where each takes long, and others have their turns in between", async () => {

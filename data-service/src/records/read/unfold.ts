@@ -17,15 +17,16 @@ const BYTES_AT_ONCE = 256 * 1024;
 
 /**
  * The records of documents, some at a time.
- * @param stint of the answer that they are part of
+ * @param ofAnswer the work that this is part of; without it, it begins with the first record that is made, whenever that is
  * @throws AppError 400 before the first of them when one comes out too large
  */
 export async function* unfold(
   node: AuthorizedNode,
   documents: readonly StoredRecord[],
   shape: (document: StoredRecord) => Json,
-  stint = new Stint(),
+  ofAnswer?: Stint,
 ): AsyncGenerator<readonly Json[]> {
+  const stint = ofAnswer ?? new Stint();
   const sizes = sizesOf(node, documents);
   let some: Json[] = [];
   let bytes = 0;
