@@ -91,11 +91,16 @@ async function runList(
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
   const note = (question: Question): void => seen.question(question);
+  /** What is being sent, with its related records. */
+  let completed: readonly StoredRecord[] = [];
   const complete = async (
     documents: readonly StoredRecord[],
     within: Pick<RelatedContext, "effort" | "room">,
   ) => {
+    // What was sent is not held while the next ones are read.
+    completed = [];
     const all = await withRelated(deps, root, documents, { rules, note, ...within });
+    completed = all;
     seen.joined(all);
     return all;
   };
@@ -117,11 +122,11 @@ async function runList(
     });
   if (page !== undefined) {
     const stint = new Stint();
-    // What waits for its turn holds nothing decoded, and then one large record, or as many as their related ones are read for.
-    await stint.end();
+    // One large record at a time, or as many as their related ones are read for.
     const source = isSmall ? only(page) : page.some(stint, asksTogether(root) ? BYTES_AT_ONCE : SMALL);
-    const bytesHeld = () => (isSmall ? heldBytes(root, page) : page.bytes);
-    return { records: inPieces(source, plan.ranking, stint), bytesHeld, isRead: false };
+    const ownBytes = () => (isSmall ? heldBytes(root, page) : page.bytes);
+    const bytesHeld = () => Math.min(ownBytes() + heldBytes(root, completed), MOST_HELD);
+    return { records: inPieces(inTurn(stint, source), plan.ranking, stint), bytesHeld, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
   const source = endingWith(late, streamOf(deps, query, ranking, streaming));
@@ -152,9 +157,22 @@ async function* endingWith<Some>(
   }
 }
 
+/** A client that is slow is asked about at each piece that it takes; looking through large values takes its time. */
+const heldBy = new WeakMap<readonly StoredRecord[], number>();
+
 function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): number {
+  const known = heldBy.get(rows);
+  if (known !== undefined) return known;
   const size = heldSizes(root, rows).reduce((sum, each) => sum + each, 0);
-  return Math.min(size, MOST_HELD);
+  const held = Math.min(size, MOST_HELD);
+  heldBy.set(rows, held);
+  return held;
+}
+
+/** Begins when it is its turn: what waits for that holds nothing decoded, and the head of its answer need not wait as long. */
+async function* inTurn<Some>(stint: Stint, source: AsyncIterable<Some>): AsyncGenerator<Some> {
+  await stint.end();
+  yield* source;
 }
 
 async function* only<Some>(some: Some): AsyncGenerator<Some> {
