@@ -91,16 +91,11 @@ async function runList(
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
   const note = (question: Question): void => seen.question(question);
-  /** What is being sent, with its related records. */
-  let completed: readonly StoredRecord[] = [];
   const complete = async (
     documents: readonly StoredRecord[],
     within: Pick<RelatedContext, "effort" | "room">,
   ) => {
-    // What was sent is not held while the next ones are read.
-    completed = [];
     const all = await withRelated(deps, root, documents, { rules, note, ...within });
-    completed = all;
     seen.joined(all);
     return all;
   };
@@ -124,8 +119,7 @@ async function runList(
     const stint = new Stint();
     // One large record at a time, or as many as their related ones are read for.
     const source = isSmall ? only(page) : page.some(stint, asksTogether(root) ? BYTES_AT_ONCE : SMALL);
-    const ownBytes = () => (isSmall ? heldBytes(root, page) : page.bytes);
-    const bytesHeld = () => Math.min(ownBytes() + heldBytes(root, completed), MOST_HELD);
+    const bytesHeld = () => (isSmall ? heldBytes(root, page) : page.bytes);
     return { records: inPieces(inTurn(stint, source), plan.ranking, stint), bytesHeld, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);

@@ -28,7 +28,7 @@ export class Pace {
 
   /** For the related records of so many. More of them than are sure to have room are refused before much is read. */
   roomFor(count: number): Room {
-    return new Room(count > this.#sure ? RELATED_AT_ONCE : undefined);
+    return new Room(count, count > this.#sure ? RELATED_AT_ONCE : undefined);
   }
 
   /** @param room what the related records of so many took */

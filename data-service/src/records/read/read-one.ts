@@ -182,7 +182,7 @@ async function joinedDocuments(
   if (most === 1) return store.read(node.table, pipeline, limits);
   const small = await store.readSmall(node.table, pipeline, most, limits);
   if (small !== undefined) return small;
-  const [documents, room]: [StoredRecord[], Room] = [[], new Room()];
+  const [documents, room]: [StoredRecord[], Room] = [[], new Room(most)];
   for await (const some of store.stream(node.table, pipeline, limits.signal)) {
     for (const size of heldSizes(node, some)) room.take(size);
     documents.push(...some);
@@ -202,7 +202,7 @@ async function smallDocumentsOf(
       ? await store.readSmall(node.table, pipeline(), ids.length)
       : await store.smallByIds(node.table, ids, fields);
   if (documents === undefined) throw new NoRoom();
-  const makeRoom = (): Room => new Room(undefined, mostBytes);
+  const makeRoom = (): Room => new Room(ids.length, undefined, mostBytes);
   const whole = await withRelated({ store }, node, documents, { rules, room: makeRoom() });
   const room = makeRoom();
   for (const size of heldSizes(node, whole)) room.take(size);

@@ -64,7 +64,7 @@ export async function withRelated(
 ): Promise<Documents> {
   if (!asksTogether(node)) return documents;
   const effort = context.effort ?? new Effort(deps.store.timeoutMs);
-  const room = context.room ?? new Room();
+  const room = context.room ?? new Room(documents.length);
   return withEach(deps, node, documents, { ...context, effort, room });
 }
 

@@ -2,6 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 
 const MOST_BYTES = 32 * 1024 * 1024;
+/** For one record, which can't be read in parts. */
+const MOST_BYTES_OF_ONE = 4 * MOST_BYTES;
 
 /** The refusal of what is too large to be held at once; whoever can read less at once tries that first. */
 export class NoRoom extends AppError {
@@ -18,7 +20,12 @@ export class Room {
   #records = 0;
   readonly #mostRecords: number;
 
-  constructor(mostRecords = Number.POSITIVE_INFINITY, mostBytes = MOST_BYTES) {
+  /** @param parents for how many records the related ones are read */
+  constructor(
+    parents: number,
+    mostRecords = Number.POSITIVE_INFINITY,
+    mostBytes = parents > 1 ? MOST_BYTES : MOST_BYTES_OF_ONE,
+  ) {
     this.#mostRecords = mostRecords;
     this.#bytesLeft = mostBytes;
   }

@@ -45,7 +45,7 @@ export async function* unfold(
 
 /** For an answer that is made as a whole. @throws AppError 400 when it comes out too large, or a record of it does */
 export function requireRoom(node: AuthorizedNode, documents: readonly StoredRecord[]): void {
-  const room = new Room();
+  const room = new Room(documents.length);
   for (const size of sizesOf(node, documents)) room.take(size);
 }
 
