@@ -8,6 +8,7 @@ import { make, makeTable, type Row, read, valuesOf } from "./make.js";
 
 const WORKER = { email: "worker@example.com", password: "the worker's password" };
 const ALL = { id: { _is_not_null: true } };
+const VERSION_FIELD = "_record_version";
 const OPEN = { state: "open" };
 
 let system: QuickAndSlow;
@@ -28,6 +29,9 @@ beforeAll(async () => {
   for (const name of ["jobs", "slips"]) await makeTable(api, { name, columns });
   await makeTable(api, { name: "logs", columns, relations: [job] });
   await makeTable(api, { name: "bills", columns, relations: [bill] });
+  const log = { name: "log", type: "many-to-one", table: "logs", onDelete: "RESTRICT" };
+  await makeTable(api, { name: "notes", columns: [], relations: [log] });
+  await makeTable(api, { name: "orders", columns, relations: [{ ...log, onDelete: "SET NULL" }] });
   role = (await make(api, "svc_role", { name: "Worker" })).id;
   await make(api, "svc_user", { ...WORKER, role });
   worker = await signIn(`${held.stack.appUrl}/api`, WORKER);
@@ -37,7 +41,7 @@ afterAll(() => system?.stop());
 
 beforeEach(async () => {
   held.proxy.decide(() => "pass");
-  for (const table of ["svc_permission", "bills", "jobs", "slips"])
+  for (const table of ["svc_permission", "bills", "notes", "orders", "jobs", "slips", "logs"])
     expect((await removeAt(slow, table, ALL)).status).toBe(200);
   for (const table of ["logs", "bills"]) await rule({ table, action: "read" });
   for (const action of ["create", "update"]) await rule({ table: "logs", action });
@@ -75,6 +79,7 @@ const WAYS: readonly (readonly [string, string, () => Promise<Answer>])[] = [
     () => worker.patch("/jobs", { state: "taken", logs: [{ state: "new" }] }, { filter: OPEN }),
   ],
   ["delete", "slips", () => removeAt(worker, "slips", OPEN)],
+  ["delete with what links to it", "jobs", () => removeAt(worker, "jobs", OPEN)],
 ];
 
 function isWriteOfOne(table: string, id = ""): (command: string) => boolean {
@@ -122,6 +127,50 @@ it("a change of many reaches those that its own new records take out of the filt
   expect(many(await worker.patch("/jobs", body, { filter: { logs: { _is_null: true } } }))).toEqual([
     200, 12, 12,
   ]);
+});
+
+describe("a refusal after the request itself has written", () => {
+  it("of a delete of many is told where the records that had to go first have taken the record out of the filter", async () => {
+    const kept = { softDelete: true, columns: [{ name: "state", type: "string" }] };
+    await makeTable(api, { name: "crates", ...kept });
+    const crate = {
+      name: "crate",
+      type: "many-to-one",
+      table: "crates",
+      inverse: "parts",
+      onDelete: "CASCADE",
+    };
+    await makeTable(api, { name: "parts", ...kept, relations: [crate] });
+    const { id } = await make(api, "crates", OPEN);
+    await make(api, "parts", { crate: id });
+    // Another program has written a field of ours: the delete finds that when it comes to the record itself.
+    await held.db.collection("crates").updateMany({}, { $set: { [VERSION_FIELD]: "none" } });
+    const answer = await removeAt(api, "crates", { parts: { _is_not_null: true } });
+    expect([answer.status, answer.body.error?.details]).toEqual([409, { changed: 0 }]);
+    expect(await valuesOf(api, "parts", "id")).toEqual([]);
+  });
+
+  it.each([
+    [409, "moved it on", (id: string) => api.patch(`/orders/${id}`, { state: "done" })],
+    [404, "deleted it", (id: string) => api.delete(`/orders/${id}`)],
+  ])(
+    "of a change of many is told where what it made stays for others (%d: who have %s)",
+    async (status, _how, move) => {
+      for (const action of ["read", "update"]) await rule({ table: "orders", action, filter: OPEN });
+      const { id } = await make(api, "orders", OPEN);
+      const body = { state: "taken", log: { state: "new" } };
+      const stopped = await stopAt(held.proxy, isWriteOfOne("orders", id), () =>
+        worker.patch("/orders", body, { filter: OPEN }),
+      );
+      const [log] = await valuesOf(api, "logs", "id");
+      await make(api, "notes", { log });
+      expect((await move(id)).status).toBe(200);
+      stopped.goOn();
+      const answer = await stopped.answer;
+      const kept = [{ table: "logs", id: log }];
+      expect([answer.status, answer.body.error?.details]).toEqual([status, { kept, changed: 0 }]);
+    },
+  );
 });
 
 describe("what never was the caller's", () => {

@@ -17,7 +17,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import type { RecordCall, TableCall } from "../request.js";
 import { atVersion, type Expected } from "../version.js";
 import type { StillMatching } from "../write/still-matching.js";
-import { asKnown, judgeRecord, requireVersion, untilUncontended } from "../write/write-guard.js";
+import { asKnown, judgeRecord, type Known, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effects.js";
 import { Deleter } from "./run-delete.js";
@@ -66,7 +66,8 @@ async function removeSettled(deps: ActingDeps, rights: Rights, request: RemoveRe
     const condition = allOf([judged, atVersion(expected), matching]);
     return deleter.deleteOne(table, id, condition);
   };
-  await untilUncontended(deps, table, id, () => asKnown(deps, shape, id, { match, expected }, attempt));
+  const known: Known = { match, expected, hasWritten: () => deleter.hasTaken };
+  await untilUncontended(deps, table, id, () => asKnown(deps, shape, id, known, attempt));
 }
 
 /** Refuses a delete that could reach no record. @throws AppError 400, 401, 403, 404 */

@@ -47,6 +47,7 @@ export class Deleter {
   readonly #going: FindGoing;
   /** Finds what has come late: that goes with what is gone, whoever has it. */
   readonly #late: FindGoing;
+  #hasTaken = false;
 
   constructor(deps: ActingDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
     this.#deps = deps;
@@ -57,6 +58,11 @@ export class Deleter {
       reach.sparesOthers === true
         ? new FindGoing(deps.store, catalog, { ...reach, sparesOthers: false })
         : this.#going;
+  }
+
+  /** Whether any record may have gone, also where the delete was refused after that. */
+  get hasTaken(): boolean {
+    return this.#hasTaken;
   }
 
   /**
@@ -122,6 +128,7 @@ export class Deleter {
   async #deleteAlone(step: DeleteStep, condition: Document): Promise<boolean> {
     const act = this.#newAct();
     if ((await this.#deleteStep(step, act, condition)) === 0) return false;
+    this.#hasTaken = true;
     await this.#lookInNewTables(step, act).catch(throwAway);
     return true;
   }
@@ -162,7 +169,10 @@ export class Deleter {
     let isDone = true;
     for (const [at, step] of [...steps.entries()].toReversed()) {
       const { table, ids, marked, linked = {} } = step;
+      // Of several records some may go before another is refused.
+      this.#hasTaken ||= at > 0;
       const went = await this.#deleteStep(step, act, allOf([judged, marked, linked]));
+      this.#hasTaken ||= went > 0;
       const left = went === ids.length ? step : await this.#gone(step);
       // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
       if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);

@@ -329,9 +329,12 @@ async function allOf(batches: AsyncIterable<string[]>, most: number): Promise<st
   );
 }
 
-/** Somebody else has deleted it meanwhile, or a cascade of this very request has. */
+/**
+ * Somebody else has deleted it meanwhile, or a cascade of this very request has. Where that leaves records that were made for it,
+ * it is told.
+ */
 function isGone(reason: unknown): boolean {
-  return reason instanceof AppError && reason.code === "NOT_FOUND";
+  return reason instanceof AppError && reason.code === "NOT_FOUND" && reason.details?.kept === undefined;
 }
 
 /** What stays after any of the refusals, beside the one that is told (see tell-taken). */

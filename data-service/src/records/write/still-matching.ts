@@ -1,5 +1,6 @@
 // Which of some records a filter still matches. Writes then require the version that they had at that moment, so that a
 // record that no longer matches is left alone.
+import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
@@ -13,8 +14,15 @@ import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { atVersion, versionOf } from "../version.js";
 
-/** Thrown for a record that the filter does not match any more. */
-export class NoLongerMatching extends Error {}
+/**
+ * Thrown for a record that the filter does not match any more. Its words are for a request that can't just leave it alone, as
+ * what it has made for it stays (see refused-in-part).
+ */
+export class NoLongerMatching extends AppError {
+  constructor({ name }: Table) {
+    super("CONFLICT", `This "${name}" record does not match the filter any more.`);
+  }
+}
 
 /**
  * Asked before anything else is judged by what a record is written by: tables and rights may have changed since the filter
@@ -75,7 +83,7 @@ export function whileMatching(
       known.delete(text);
       if (version !== undefined) return atVersion([version]);
       if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
-      throw new NoLongerMatching(`"${table.name}" ${text}`);
+      throw new NoLongerMatching(table);
     };
   };
 }

@@ -17,7 +17,7 @@ import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
 import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
-import type { Matching } from "./still-matching.js";
+import { type Matching, NoLongerMatching } from "./still-matching.js";
 
 /** How often to try with a record that others keep changing. */
 const ATTEMPTS = 50;
@@ -66,6 +66,8 @@ export interface Known {
   readonly match?: Matching | undefined;
   /** If-Match. */
   readonly expected?: Expected;
+  /** Whether it has written by now: what it is refused then is told, as its own writes may have changed the record. */
+  readonly hasWritten?: () => boolean;
 }
 
 /** Refusals by what a record holds, before anything is written: others may just have changed that. */
@@ -77,6 +79,10 @@ const BY_STATE: ReadonlySet<ErrorCode> = new Set([
   "CONFLICT",
 ]);
 
+function isByState(refusal: unknown): refusal is AppError {
+  return refusal instanceof AppError && !(refusal instanceof NoLongerMatching) && BY_STATE.has(refusal.code);
+}
+
 /**
  * Judges a record; where it is refused and is not the one any more that the request has known, that is told instead.
  * @throws NoLongerMatching, AppError 412
@@ -85,11 +91,11 @@ export async function asKnown<Judged>(
   deps: RecordDeps,
   shape: RecordShape,
   id: Stored,
-  { match, expected }: Known,
+  { match, expected, hasWritten = () => false }: Known,
   judge: () => Promise<Judged>,
 ): Promise<Judged> {
   return judge().catch(async (refusal: unknown) => {
-    if (!(refusal instanceof AppError && BY_STATE.has(refusal.code))) throw refusal;
+    if (!isByState(refusal) || hasWritten()) throw refusal;
     await match?.(id, true);
     // One that the caller can't see has no version for them.
     if (refusal.code !== "NOT_FOUND") await requireVersion(deps, shape, id, expected);
