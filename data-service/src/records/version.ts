@@ -68,6 +68,11 @@ function versionsIn(expected: readonly NamedVersion[]): number[] {
   return expected.filter((each) => typeof each === "number");
 }
 
+/** Does If-Match name a version that a record may have had? */
+export function namesVersion(expected: Expected): boolean {
+  return versionsIn(expected ?? []).length > 0;
+}
+
 /** The condition that a document has one of these versions. */
 export function atVersion(expected: Expected): Document {
   if (expected === undefined) return {};

@@ -223,12 +223,37 @@ describe("If-Match of an older version", () => {
     },
   );
 
+  it.each(LATE)("names nothing that others could have changed: %s", async (_what, method, body) => {
+    await openOnly();
+    const { id } = await make(api, "jobs", { state: "elsewhere" });
+    const tag = await tagOf(id);
+    for (const nothing of [`W/${tag}`, '"not-ours"'])
+      expect((await late(method, id, nothing, body)).status).toBe(403);
+    expect((await late(method, id, `W/${tag}, ${tag}`, body)).status).toBe(403);
+  });
+
   it.each(LATE)("tells nothing of a record that rules hide by now: %s", async (_what, method, body) => {
     await openOnly({ filter: OPEN });
     const { id } = await make(api, "jobs", OPEN);
     const tag = await tagOf(id);
     expect((await api.patch(`/jobs/${id}`, { state: "done" })).status).toBe(200);
     expect((await late(method, id, tag, body)).status).toBe(404);
+  });
+
+  it("is 412 as well where others have restored the record and moved it on", async () => {
+    await makeTable(api, { name: "boxes", softDelete: true, columns: [{ name: "state", type: "string" }] });
+    await rule({ table: "boxes", action: "read" });
+    await rule({ table: "boxes", action: "delete", filter: OPEN });
+    const { id } = await make(api, "boxes", OPEN);
+    const former = (await worker.get(`/boxes/${id}`)).headers.get("etag") ?? "none";
+    expect((await api.delete(`/boxes/${id}`)).status).toBe(200);
+    expect((await api.post(`/boxes/${id}/restore`)).status).toBe(200);
+    expect((await api.patch(`/boxes/${id}`, { state: "done" })).status).toBe(200);
+    const restore = async (headers: Record<string, string>) =>
+      (await worker.send("POST", `/boxes/${id}/restore`, { headers })).status;
+    expect(await restore({ "If-Match": former })).toBe(412);
+    expect(await restore({ "If-Match": `W/${former}` })).toBe(403);
+    expect(await restore({})).toBe(403);
   });
 
   it("is no reason where the version is the present one, and a link forbids the delete", async () => {

@@ -16,7 +16,14 @@ import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
-import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
+import {
+  atVersion,
+  type Expected,
+  mayKnowVersion,
+  namesVersion,
+  notAtVersion,
+  versionsUnknown,
+} from "../version.js";
 import { type Matching, NoLongerMatching } from "./still-matching.js";
 
 /** How often to try with a record that others keep changing. */
@@ -97,8 +104,10 @@ export async function asKnown<Judged>(
   return judge().catch(async (refusal: unknown) => {
     if (!isByState(refusal) || hasWritten()) throw refusal;
     await match?.(id, true);
-    // One that the caller can't see has no version for them.
-    if (refusal.code !== "NOT_FOUND") await requireVersion(deps, shape, id, expected);
+    // One that the caller can't see has no version for them. Where none is named, none tells that others have changed it.
+    const isAsked = refusal.code !== "NOT_FOUND" && namesVersion(expected);
+    if (isAsked && mayKnowVersion(shape.view, shape.node.table))
+      await requireVersion(deps, shape, id, expected);
     throw refusal;
   });
 }
