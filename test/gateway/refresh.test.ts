@@ -784,6 +784,7 @@ describe("a read that another origin's page begins, or a browser on a guess, and
     ["the page itself", { "Sec-Fetch-Site": "same-origin" }],
     ["an address that was typed", { "Sec-Fetch-Site": "none" }],
     ["a browser that says nothing of it", {}],
+    ["a page of ALLOWED_ORIGINS", { "Sec-Fetch-Site": "same-site", Origin: OTHER_ORIGIN }],
   ])("is none of: %s", async (_who, headers) => {
     rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
     expect((await get(EXPIRED, headers)).headers.getSetCookie()).toHaveLength(3);

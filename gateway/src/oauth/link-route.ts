@@ -70,7 +70,7 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
  */
 async function requireLinker(deps: LinkDeps, request: Request, response: Response): Promise<Linker> {
   const received = receivedFrom(request);
-  const renewal = () => chooseRenewal("json", request);
+  const renewal = () => chooseRenewal("json", request, deps.pageOrigins);
   const session = await loadSession(deps, credentialsOf(request), renewal, received, response);
   const prove = async (who: Session): Promise<Linker> => {
     const accessToken = accessTokenOf(who, request);

@@ -133,7 +133,7 @@ interface Arrived {
 
 /**
  * The page of a write is checked twice: before a refresh, and again once the session's origin is known. Reads may come from any;
- * for a foreign page's the session is not refreshed (`mayBeGivenUp`).
+ * for those of a page that is not served the session is not refreshed (`mayBeGivenUp`).
  */
 async function actingFor(
   deps: ProxyDeps,
@@ -152,13 +152,13 @@ async function actingFor(
     if (isJudged && session.kind === "cookie") requireSessionPage(received, session.origin);
     return session;
   };
-  const renewal = () => chooseRenewal(body, request);
+  const renewal = () => chooseRenewal(body, request, deps.pageOrigins);
   const session = judged(await loadSession(deps, credentials, renewal, received, response));
   // A token is refused before the body is read: the answer and its new cookies leave at once, however large that is.
   const carried = session.kind === "cookie" ? session.carried : undefined;
   if (carried === undefined) return { session };
   const renewed = () =>
-    mayBeGivenUp(received.headers)
+    mayBeGivenUp(received.headers, deps.pageOrigins)
       ? borrowSession(deps, carried, received)
       : refreshSession(deps, carried, received, response);
   return { session, renew: async () => judged(await renewed()) };

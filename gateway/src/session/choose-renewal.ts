@@ -8,8 +8,13 @@ import { decideRenewal, type Renewal } from "./decide-renewal.js";
 const SOON_MS = 100;
 const LOOK_EVERY_MS = 10;
 
-export async function chooseRenewal(body: RouteKind, request: IncomingMessage): Promise<Renewal> {
-  if (decideRenewal(body, request.headers) === "borrow") return "borrow";
+/** @param pageOrigins whose pages are served */
+export async function chooseRenewal(
+  body: RouteKind,
+  request: IncomingMessage,
+  pageOrigins: readonly string[],
+): Promise<Renewal> {
+  if (decideRenewal(body, request.headers, pageOrigins) === "borrow") return "borrow";
   return (await comesSoon(request)) ? "refresh" : "borrow";
 }
 

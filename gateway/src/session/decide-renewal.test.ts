@@ -4,6 +4,8 @@ import { expect, it } from "@jest/globals";
 import type { RouteKind } from "../http/media-type.js";
 import { decideRenewal, type Renewal } from "./decide-renewal.js";
 
+const SERVED = "https://chat.example.com";
+
 it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["json", {}, "refresh"],
   ["json", { "content-length": "65536" }, "refresh"],
@@ -19,6 +21,10 @@ it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["json", { "sec-fetch-site": "same-origin", "sec-purpose": "prefetch" }, "borrow"],
   ["json", { "sec-purpose": "prefetch;prerender" }, "borrow"],
   ["json", { purpose: "prefetch" }, "borrow"],
+  ["json", { "sec-fetch-site": "same-site", origin: SERVED }, "refresh"],
+  ["json", { "sec-fetch-site": "same-site", origin: SERVED, "sec-purpose": "prefetch" }, "borrow"],
+  ["json", { "sec-fetch-site": "same-site", origin: "https://evil.example.com" }, "borrow"],
+  ["json", { "sec-fetch-site": "cross-site", origin: "null" }, "borrow"],
 ])("for a body of the kind %s with %j it is to %s", (body, headers, renewal) => {
-  expect(decideRenewal(body, headers)).toBe(renewal);
+  expect(decideRenewal(body, headers, [SERVED])).toBe(renewal);
 });
