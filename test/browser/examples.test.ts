@@ -337,6 +337,19 @@ describe("examples/ssr", () => {
     }
   });
 
+  test("looks again also in a browser that tells no page how it was fetched", async () => {
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.addInitScript(() => {
+      performance.getEntriesByType = () => [];
+    });
+    await other.goto(example.ssrUrl);
+    expect(await other.evaluate(postJson, ["/portal/login", JSON.stringify(ADMIN)] as const)).toBe(200);
+    await bringBack(other);
+    await other.waitForSelector("#who", { timeout: 10_000 });
+    await context.close();
+  });
+
   test("asks nothing when its tab is left", async () => {
     expect(await asksWhenLeft(page)).toEqual([]);
   });
