@@ -124,6 +124,8 @@ async function home(request, response, reason, status = 200) {
     "Cache-Control": "no-store",
     // In another page's frame its buttons could be hidden under what a visitor is led to click on.
     "Content-Security-Policy": "frame-ancestors 'none'",
+    // A page that opens it in a window could break off what it asks the API, and so lose the cookies of a refresh.
+    "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
   });
   const user = me.status === 200 ? me.body.data[0].id : "";
   response.end(`<!doctype html><html lang="en"><title>Chat</title>

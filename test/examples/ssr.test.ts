@@ -143,11 +143,12 @@ describe("before an API that fails", () => {
     expect([status, cookie, site, purpose]).toEqual([200, "refreshToken=a", "cross-site", "prefetch"]);
   });
 
-  it("no page of another origin may have it in a frame, where a visitor could be led to press its buttons", async () => {
+  it("no page of another origin may have it in a frame, where a visitor could be led to press its buttons, or hold its window", async () => {
     api.on("GET /api/me", json(401, {}));
     api.on("GET /api/auth/providers", json(200, { data: [] }));
     const { headers } = await fetch(app.url);
     expect(headers.get("content-security-policy")).toBe("frame-ancestors 'none'");
+    expect(headers.get("cross-origin-opener-policy")).toBe("same-origin-allow-popups");
   });
 
   it("what the API says of its host, that it is on https with all below it, is not said of the app's", async () => {
