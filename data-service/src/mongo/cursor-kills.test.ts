@@ -1,7 +1,9 @@
 // A cursor that can't be ended at once is ended later.
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { clientAside } from "./aside.js";
 import { CursorKills } from "./cursor-kills.js";
@@ -65,5 +67,19 @@ describe("a cursor that nobody reads any more", () => {
     await aside.close();
     await killed;
     await cursor.close();
+  });
+
+  it("may be one of many: Node does not take them for a leak", async () => {
+    const program = `
+      import { setTimeout as delay } from "node:timers/promises";
+      import { CursorKills } from ${JSON.stringify(new URL("cursor-kills.js", import.meta.url).href)};
+      const kills = new CursorKills({ client: { connect: () => Promise.reject(new Error("away")) } });
+      const killed = Promise.all(Array.from({ length: 20 }, () => kills.kill("items", 1)));
+      await delay(50);
+      kills.close();
+      await killed;
+    `;
+    const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+    expect(await run).toEqual({ stdout: "", stderr: "" });
   });
 });
