@@ -140,6 +140,12 @@ describe("what an instance has announced that died since", () => {
     expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
   }, 60_000);
 
+  it("waits for it also where the record was changed in a time to come, which the next change is of then", async () => {
+    const changes = await announce("updated", some(2), new Date(Date.now() + 3_600_000));
+    await repairJournal(one.records, { alone: false });
+    expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
+  }, 60_000);
+
   it("lets a change of a table pass between two pieces", async () => {
     const other = await instances.start();
     const records = some(600);

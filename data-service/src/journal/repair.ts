@@ -7,9 +7,9 @@ import { tablesById } from "../catalog/catalog.js";
 import { getOrMake } from "../get-or-make.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
-import type { JournalStore } from "../mongo/journal-store.js";
+import type { Announced, JournalStore } from "../mongo/journal-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
-import { isDead, type Noted, type Onlooker, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
+import { isDead, type Onlooker, WRITTEN_WITHIN_MS } from "../schema/dead-instances.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { Journal } from "./journal.js";
 
@@ -74,7 +74,12 @@ async function repairSome(
   const tables = tablesById(await catalogs.refresh());
   return journal.repair(ids, tables, {
     isKept: (table) => changes.keepsTable(table),
-    mayBeMade: ({ at }: Noted) =>
-      !alone && Math.abs(clock.now().getTime() - at.getTime()) < WRITTEN_WITHIN_MS,
+    mayBeMade: (pending) =>
+      !alone && Math.abs(clock.now().getTime() - announcedAt(pending, clock.now())) < WRITTEN_WITHIN_MS,
   });
+}
+
+/** What is changed that was changed in a time to come is of that time as well: then only the id tells when. */
+function announcedAt({ id, at }: Pick<Announced, "id" | "at">, now: Date): number {
+  return (at > now ? id.getTimestamp() : at).getTime();
 }

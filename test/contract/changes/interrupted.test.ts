@@ -60,13 +60,21 @@ const aWhileAgo = (): Date => new Date(Date.now() - 60_000);
 /** What it has sent before that is not under way any more, either. */
 const longAgo = (): Date => new Date(Date.now() - 180_000);
 
+/** An id of a process whose clock says so. */
+function idMadeAt(time: Date): ObjectId {
+  const begin = ObjectId.createFromTime(Math.floor(time.getTime() / 1000))
+    .toHexString()
+    .slice(0, 8);
+  return ObjectId.createFromHexString(begin + new ObjectId().toHexString().slice(8));
+}
+
 /** Says that a change is about to be made, by an instance that has died since. @returns its id */
 async function announce(
   kind: string,
   letter: Pick<Stored, "_id"> & Partial<Stored>,
   at = new Date(),
 ): Promise<ObjectId> {
-  const _id = new ObjectId();
+  const _id = at > new Date() ? idMadeAt(at) : new ObjectId();
   const { _change: _mark, ...before } = letter;
   await db.collection("_journal_pending").insertOne({
     _id,
