@@ -97,6 +97,22 @@ describe("what an instance has announced that died since", () => {
     expect(await pending.countDocuments()).toBe(0);
   }, 60_000);
 
+  it("is looked at a few changes at a time where these are large", async () => {
+    const records = some(30);
+    await announce("updated", records);
+    await pending.updateMany({}, { $set: { before: { title: "x".repeat(2 * 1024 * 1024) } } });
+    let most = 0;
+    const journal = {
+      repair: (...asked: Parameters<Journal["repair"]>) => {
+        most = Math.max(most, asked[0].length);
+        return one.records.journal.repair(...asked);
+      },
+    };
+    await repairJournal({ ...one.records, journal }, { alone: true });
+    expect(most).toBe(7);
+    expect(await pending.countDocuments()).toBe(0);
+  }, 60_000);
+
   it("is told of in its order where it is about one record, and only as far as it was made", async () => {
     const [changed, gone, other] = some(3);
     if (changed === undefined || gone === undefined || other === undefined) throw new Error("no ids");

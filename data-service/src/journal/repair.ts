@@ -27,6 +27,8 @@ export interface JournalRepairDeps {
 
 /** So many changes are looked at together; a change of a table may pass before the next ones. */
 const AT_ONCE = 200;
+/** Fewer where their announcements are larger: these, and the records as they are now, are held meanwhile. */
+const BYTES_AT_ONCE = 16 * 1024 * 1024;
 /** If it takes longer, the log says what is being done. */
 const MOMENT_MS = 1_000;
 
@@ -39,8 +41,8 @@ export async function repairJournal(
   const left = await leftByDead(deps, alone);
   const began = performance.now();
   let [told, isLong] = [0, false];
-  for (let at = 0; at < left.length; at += AT_ONCE) {
-    told += await gate.run(() => repairSome(deps, alone, left.slice(at, at + AT_ONCE)));
+  for (const some of inPieces(left)) {
+    told += await gate.run(() => repairSome(deps, alone, some));
     // At a start everybody waits for it.
     if (isLong || performance.now() - began < MOMENT_MS) continue;
     isLong = true;
@@ -52,16 +54,31 @@ export async function repairJournal(
   if (told > 0) logger.info({ told }, "told of changes that interrupted writes had left");
 }
 
-/** The ids of changes whose processes will do nothing more about them. */
+/** The ids of changes, as many together as are looked at at once. */
+function* inPieces(left: readonly Announced[]): Generator<readonly ObjectId[]> {
+  let some: ObjectId[] = [];
+  let held = 0;
+  for (const { id, bytes } of left) {
+    if (some.length === AT_ONCE || (some.length > 0 && held + bytes > BYTES_AT_ONCE)) {
+      yield some;
+      [some, held] = [[], 0];
+    }
+    some.push(id);
+    held += bytes;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** The changes whose processes will do nothing more about them. */
 async function leftByDead(
   { journalStore, clock, instances, presence }: JournalRepairDeps,
   alone: boolean,
-): Promise<readonly ObjectId[]> {
+): Promise<readonly Announced[]> {
   const living = new Map<string, Promise<boolean>>();
   const lives = (instance: string) => getOrMake(living, instance, () => instances.lives(instance));
   const onlooker = { clock, instances: { lives }, own: presence.id, alone };
-  const left: ObjectId[] = [];
-  for (const each of await journalStore.announcers()) if (await isDead(onlooker, each)) left.push(each.id);
+  const left: Announced[] = [];
+  for (const each of await journalStore.announcers()) if (await isDead(onlooker, each)) left.push(each);
   return left;
 }
 

@@ -42,7 +42,10 @@ export interface Lives {
 }
 
 /** An announced change, as far as it tells whether its process still makes it. */
-export type Announced = Pick<Pending, "id" | "instance" | "at">;
+export interface Announced extends Pick<Pending, "id" | "instance" | "at"> {
+  /** Of the announcement. */
+  readonly bytes: number;
+}
 
 /** What became of entries that were to be written. */
 export interface Appended {
@@ -160,8 +163,9 @@ export class JournalStore {
 
   /** Who has announced which change that may not be in the journal yet, in the same order. */
   async announcers(): Promise<Announced[]> {
-    const found = this.#pending.find({}, { projection: { instance: 1, at: 1 } }).sort({ _id: 1 });
-    return (await found.toArray()).map(({ _id, instance, at }) => ({ id: _id, instance, at }));
+    const projection = { instance: 1, at: 1, bytes: { $bsonSize: "$$ROOT" } } as const;
+    const found = this.#pending.find<Omit<Announced, "id"> & { _id: ObjectId }>({}, { projection });
+    return (await found.sort({ _id: 1 }).toArray()).map(({ _id, ...rest }) => ({ id: _id, ...rest }));
   }
 
   /** Forgets changes that are in the journal, or were not made. */
