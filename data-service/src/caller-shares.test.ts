@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { CallerShares } from "./caller-shares.js";
 import { countedAs } from "./counted-as.js";
 import { ANONYMOUS, type Principal, type User } from "./principal.js";
+import { Stop } from "./stop.js";
 
 const user = (userId: string): User => ({ kind: "user", userId, roleId: null, isRootAdmin: false });
 const [ann, ben, eve] = [user("ann"), user("ben"), user("eve")];
@@ -15,7 +16,7 @@ afterEach(async () => {
 });
 
 /** Shares, and questions that last until they are ended. */
-function rig(most: number, { maxWaitMs = 10_000, mostSlow = most } = {}) {
+function rig(most: number, { maxTimeMS = 10_000, mostSlow = most } = {}) {
   let now = 1_000;
   const seen = { waiting: 0, refused: 0 };
   const notes = {
@@ -26,10 +27,13 @@ function rig(most: number, { maxWaitMs = 10_000, mostSlow = most } = {}) {
       seen.refused += 1;
     },
   };
-  const shares = new CallerShares({ most, mostSlow, maxWaitMs }, notes, () => now);
+  const shares = new CallerShares({ most, mostSlow }, notes, () => now);
   const begun: { readonly name: string; readonly end: () => void }[] = [];
-  const ask = (caller: Principal, name = countedAs(caller)): Promise<string> =>
-    shares.of(caller)(() => new Promise((resolve) => begun.push({ name, end: () => resolve(name) })));
+  const ask = (caller: Principal, name = countedAs(caller), signal?: AbortSignal): Promise<string> =>
+    shares.of(caller)(() => new Promise((resolve) => begun.push({ name, end: () => resolve(name) })), {
+      maxTimeMS,
+      signal,
+    });
   const askMany = (caller: User, count: number): Promise<string>[] =>
     Array.from({ length: count }, (_, at) => ask(caller, `${caller.userId} ${at + 1}`));
   const underWay = (): string[] => begun.map(({ name }) => name);
@@ -86,7 +90,7 @@ describe("the questions of one caller", () => {
   });
 
   it("are refused when they wait too long, and those behind them are asked", async () => {
-    const { ask, underWay, end, seen } = rig(2, { maxWaitMs: 20 });
+    const { ask, underWay, end, seen } = rig(2, { maxTimeMS: 20 });
     const [first, second] = [ask(ann, "first"), ask(ann, "second")];
     await expect(second).rejects.toMatchObject({
       code: "SERVICE_UNAVAILABLE",
@@ -102,9 +106,29 @@ describe("the questions of one caller", () => {
     expect(await third).toBe("third");
   });
 
+  it("wait no longer than for their client, and those behind them are asked", async () => {
+    const { ask, underWay, end, seen } = rig(2);
+    const stop = new Stop();
+    const [first, left, third] = [ask(ann, "first"), ask(ann, "left", stop), ask(ann, "third")];
+    stop.abort(new Error("gone"));
+    await expect(left).rejects.toThrow("gone");
+    expect(seen).toEqual({ waiting: 1, refused: 0 });
+    end(0);
+    await first;
+    await settled();
+    expect(underWay()).toEqual(["third"]);
+    end(0);
+    expect(await third).toBe("third");
+    expect(seen.waiting).toBe(0);
+  });
+
   it("leave their places when they fail", async () => {
     const { shares, ask, underWay } = rig(2);
-    await expect(shares.of(ann)(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    const broken = shares.of(ann)(() => Promise.reject(new Error("broken")), {
+      maxTimeMS: 1_000,
+      signal: undefined,
+    });
+    await expect(broken).rejects.toThrow("broken");
     void ask(ann);
     expect(underWay()).toEqual(["ann"]);
   });

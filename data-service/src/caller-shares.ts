@@ -6,16 +6,24 @@ import { LRUCache } from "lru-cache";
 import { countedAs } from "./counted-as.js";
 import { getOrMake } from "./get-or-make.js";
 import type { Principal } from "./principal.js";
-import type { InTurn } from "./turns.js";
 
 export interface ShareLimits {
   /** How many questions the database is asked at once, by all together. */
   readonly most: number;
   /** How many of them it works on at once: no more for callers who ask what takes long. */
   readonly mostSlow: number;
-  /** How long one waits for others of its caller before it is refused. */
-  readonly maxWaitMs: number;
 }
+
+/** How long a question waits for others of its caller. */
+export interface Patience {
+  /** After this time it is refused. */
+  readonly maxTimeMS: number;
+  /** Nobody waits for its answer any more. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Asks when it is the caller's turn. @throws AppError 503 for what waits too long, or the signal's reason */
+export type Share = <Answer>(ask: () => Promise<Answer>, patience: Patience) => Promise<Answer>;
 
 /** Told of the questions that wait for others of their caller. */
 export interface ShareNotes {
@@ -34,17 +42,21 @@ interface Question {
   readonly since: number;
 }
 
+interface WaitingQuestion {
+  readonly begin: () => void;
+}
+
 interface Caller {
   readonly underWay: LinkedSet<Question>;
-  /** What begins those that wait, in the order in which they came. */
-  readonly waiting: Set<() => void>;
+  /** In the order in which they came. */
+  readonly waiting: LinkedSet<WaitingQuestion>;
   /** A caller of whom nothing is known counts as slow: what comes first may be very much. */
   quickFrom: number;
 }
 
 const newCaller = (): Caller => ({
   underWay: new LinkedSet(),
-  waiting: new Set(),
+  waiting: new LinkedSet(),
   quickFrom: Number.POSITIVE_INFINITY,
 });
 
@@ -67,12 +79,11 @@ export class CallerShares {
   /**
    * Asks as soon as the caller may, who has half of what the others leave. Nothing that is asked so may ask so again: it would
    * wait for itself.
-   * @throws AppError 503 for what waits too long
    */
-  of(principal: Principal, maxWaitMs = this.#limits.maxWaitMs): InTurn {
-    return async (ask) => {
+  of(principal: Principal): Share {
+    return async (ask, patience) => {
       const caller = getOrMake<string, Caller>(this.#callers, countedAs(principal), newCaller);
-      const question = this.#mayBegin(caller) ? this.#begin(caller) : await this.#turn(caller, maxWaitMs);
+      const question = this.#mayBegin(caller) ? this.#begin(caller) : await this.#turn(caller, patience);
       try {
         return await ask();
       } finally {
@@ -109,13 +120,14 @@ export class CallerShares {
     for (const each of this.#waiting) this.#beginWaiting(each);
   }
 
-  #turn(caller: Caller, maxWaitMs: number): Promise<Question> {
+  #turn(caller: Caller, { maxTimeMS, signal }: Patience): Promise<Question> {
     this.#waiting.add(caller);
     this.#notes.waiting(1);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(late);
-        caller.waiting.delete(begin);
+        signal?.removeEventListener("abort", giveUp);
+        caller.waiting.delete(waiting);
         if (caller.waiting.size === 0) this.#waiting.delete(caller);
         this.#notes.waiting(-1);
       };
@@ -123,21 +135,25 @@ export class CallerShares {
         leave();
         resolve(this.#begin(caller));
       };
+      const giveUp = (): void => {
+        leave();
+        reject(signal?.reason);
+      };
       const refuse = (): void => {
         leave();
         this.#notes.refused();
         const text = "Too many of your queries are under way; try again in a moment.";
         reject(unavailable(text, RETRY_AFTER_SECONDS));
       };
-      const late = setTimeout(refuse, maxWaitMs);
-      caller.waiting.add(begin);
+      const waiting = { begin };
+      const late = setTimeout(refuse, maxTimeMS);
+      signal?.addEventListener("abort", giveUp);
+      caller.waiting.add(waiting);
     });
   }
 
   #beginWaiting(caller: Caller): void {
-    for (const begin of caller.waiting) {
-      if (!this.#mayBegin(caller)) return;
-      begin();
-    }
+    for (let { first } = caller.waiting; first && this.#mayBegin(caller); { first } = caller.waiting)
+      first.begin();
   }
 }

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, accepted, apiOf, asAdmin, signIn } from "../support/api.js";
 import { type CommandProxy, type Fate, isReadOf, startCommandProxy } from "../support/command-proxy.js";
@@ -12,6 +13,7 @@ import { scrape, total } from "./prometheus.js";
 
 const CONNECTIONS = 10;
 const QUEUED_MS = 1_000;
+const QUERY_TIMEOUT_MS = 4_000;
 const PASSWORD = "a long password";
 
 let proxy: CommandProxy;
@@ -25,7 +27,8 @@ let ship: string;
 beforeAll(async () => {
   const options = `maxPoolSize=${CONNECTIONS}&waitQueueTimeoutMS=${QUEUED_MS}`;
   proxy = await startCommandProxy(freshDatabase(options));
-  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
+  const env = { QUERY_TIMEOUT_MS: String(QUERY_TIMEOUT_MS) };
+  stack = await startStack({ mongodbUrl: proxy.mongodbUrl, env });
   const admin = await asAdmin(stack);
   const columns = [{ name: "name", type: "string" }];
   for (const name of ["ships", "crowds"]) await accepted(admin.post("/svc_table", { name, columns }));
@@ -113,13 +116,30 @@ describe("a caller whose queries take long", () => {
     },
   );
 
-  it("still gets what is read by its id, and all that it waits for as soon as there is a place", async () => {
+  it("still gets what is read by its id, and all that it waits for, for longer than others wait for a connection", async () => {
     const { goOn, reach } = held("crowds");
     const asked = Array.from({ length: CONNECTIONS }, () => search(noisy));
     await reach(CONNECTIONS / 2);
     expect((await noisy.get(`/ships/${ship}`)).status).toBe(200);
+    await delay(2 * QUEUED_MS);
     goOn();
     expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it("asks no more for clients that have left", async () => {
+    const { goOn, reach } = held("crowds");
+    const first = Array.from({ length: CONNECTIONS / 2 }, () => search(noisy));
+    await reach(CONNECTIONS / 2);
+    const leaving = new AbortController();
+    const left = Array.from({ length: 3 }, () =>
+      noisy.send("GET", "/crowds?limit=1", { signal: leaving.signal }).catch(() => "left"),
+    );
+    const waiting = async () => total(await scrape(`${stack.dataUrl}/metrics`), "portico_queries_waiting");
+    await until(waiting, (count) => count === left.length);
+    leaving.abort();
+    await until(waiting, (count) => count === 0);
+    goOn();
+    await Promise.all([...first, ...left]);
   });
 
   it("has half of what is left beside another one", async () => {

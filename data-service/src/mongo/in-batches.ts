@@ -1,9 +1,9 @@
 // Reads of any length: documents some at a time, so that never many are held, however large they are.
 import type { Db, Long, RunCommandCursor } from "mongodb";
+import type { Share } from "../caller-shares.js";
 import type { Table } from "../catalog/catalog.js";
 import type { Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
-import type { InTurn } from "../turns.js";
 import type { CursorKills } from "./cursor-kills.js";
 import { isInterrupted } from "./driver-errors.js";
 import { BYTES_AT_ONCE, RawDocuments } from "./raw-documents.js";
@@ -25,7 +25,7 @@ interface BatchLimits {
   /** Ends it, in the database as well. */
   readonly signal: AbortSignal | undefined;
   /** Asks the database for each batch. */
-  readonly inTurn: InTurn;
+  readonly share: Share;
   readonly cursorKills: CursorKills;
 }
 
@@ -106,9 +106,10 @@ function batchSizeFor(raw: readonly Uint8Array[]): number {
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 
-async function hasMore(opened: OpenedCursor, { limitMs, signal, inTurn }: BatchLimits): Promise<boolean> {
+async function hasMore(opened: OpenedCursor, { limitMs, signal, share }: BatchLimits): Promise<boolean> {
   signal?.throwIfAborted();
-  return opened.cursor.bufferedCount() > 0 || inTurn(() => hasNextBatch(opened, limitMs, signal));
+  if (opened.cursor.bufferedCount() > 0) return true;
+  return share(() => hasNextBatch(opened, limitMs, signal), { maxTimeMS: limitMs, signal });
 }
 
 /**

@@ -8,6 +8,7 @@ import type {
   Db,
   UpdateFilter,
 } from "mongodb";
+import type { Share } from "../caller-shares.js";
 import type { Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import type { Stored } from "../catalog/stored.js";
@@ -15,7 +16,6 @@ import { getOrMake } from "../get-or-make.js";
 import { idsPipeline } from "../query/lower/by-ids.js";
 import type { Document, Stage, StoredRecord } from "../query/lower/document.js";
 import { tookTooLong } from "../store-refusals.js";
-import type { InTurn } from "../turns.js";
 import type { Store } from "./connect.js";
 import type { CursorKills } from "./cursor-kills.js";
 import { asRefusal, isInterrupted, isLost, isTypeMismatch, refuseTooLarge } from "./driver-errors.js";
@@ -145,15 +145,15 @@ export class RecordStore {
    * Runs a pipeline and returns documents as they are asked for, some at a time. Together they may take any time; for each
    * batch the database may work as long as for any other read.
    * @param signal ends it, in the database as well
-   * @param inTurn asks for each batch
+   * @param share asks for each batch
    */
   async *stream(
     table: Table,
     pipeline: Stage[],
     signal?: AbortSignal,
-    inTurn: InTurn = (task) => task(),
+    share: Share = (ask) => ask(),
   ): AsyncGenerator<readonly StoredRecord[]> {
-    const limits = { limitMs: this.timeoutMs, signal, inTurn, cursorKills: this.#cursorKills };
+    const limits = { limitMs: this.timeoutMs, signal, share, cursorKills: this.#cursorKills };
     for (let attempt = 1; ; attempt += 1) {
       let isBegun = false;
       try {

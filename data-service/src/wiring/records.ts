@@ -205,13 +205,12 @@ function tableParts({ config, store, metrics, logger, requireSpace }: RecordSour
   };
 }
 
-/** As many questions at once as the driver has connections, and as long as one waits for these; for both 0 is no limit. */
+/** As many questions at once as the driver has connections, where 0 is no limit. */
 function sharesOf({ config, store, metrics }: RecordSources): CallerShares {
-  const { maxPoolSize, waitQueueTimeoutMS } = store.client.options;
+  const { maxPoolSize } = store.client.options;
   const most = maxPoolSize === 0 ? Number.POSITIVE_INFINITY : maxPoolSize;
   const mostSlow = isEmbedded(config) ? Math.min(most, ENGINE_AT_ONCE) : most;
-  const maxWaitMs = waitQueueTimeoutMS === 0 ? config.queryTimeoutMs : waitQueueTimeoutMS;
-  return new CallerShares({ most, mostSlow, maxWaitMs }, metrics.shares);
+  return new CallerShares({ most, mostSlow }, metrics.shares);
 }
 
 type JournalCore = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;

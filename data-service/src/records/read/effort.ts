@@ -1,9 +1,10 @@
 // What one request may ask of the database: a few questions at once, for as long as a query may take, and while its client
 // waits for the answer.
+import type { Share } from "../../caller-shares.js";
 import type { ReadLimits } from "../../mongo/read-limits.js";
 import { Stop } from "../../stop.js";
 import { tookTooLong } from "../../store-refusals.js";
-import { type InTurn, makeTurns } from "../../turns.js";
+import { makeTurns } from "../../turns.js";
 
 /** Of the connections that all requests share. */
 const AT_ONCE = 4;
@@ -30,7 +31,7 @@ export function whileWanted<Answer>(
 export class Effort {
   readonly #until: number;
   readonly #stop: Stop;
-  readonly #share: InTurn;
+  readonly #share: Share;
   readonly #inTurn = makeTurns({
     atOnce: AT_ONCE,
     mostWaiting: Number.POSITIVE_INFINITY,
@@ -42,7 +43,7 @@ export class Effort {
    * @param stop is aborted by whoever sees that nobody waits for the answer any more, and here when a question fails
    * @param share of the caller; without it, questions wait for none but those of this request
    */
-  constructor(timeoutMs: number, stop = new Stop(), share: InTurn = (question) => question()) {
+  constructor(timeoutMs: number, stop = new Stop(), share: Share = (question) => question()) {
     this.#until = performance.now() + timeoutMs;
     this.#stop = stop;
     this.#share = share;
@@ -55,20 +56,22 @@ export class Effort {
    */
   async ask<Answer>(question: (limits: ReadLimits) => Promise<Answer>): Promise<Answer> {
     const signal = this.#stop;
-    const asked = async (): Promise<Answer> => {
-      signal.throwIfAborted();
-      const left = Math.ceil(this.#until - performance.now());
-      if (left <= 0) throw tookTooLong();
-      return question({ maxTimeMS: left, signal });
-    };
+    const asked = async (): Promise<Answer> => question(this.#limits());
     return this.#inTurn(async () => {
-      signal.throwIfAborted();
       try {
-        return await this.#share(asked);
+        return await this.#share(asked, this.#limits());
       } catch (error) {
         signal.abort(error);
         throw error;
       }
     });
+  }
+
+  /** @throws AppError QUERY_TIMEOUT when no time is left, or why nothing more is asked */
+  #limits(): ReadLimits {
+    this.#stop.throwIfAborted();
+    const left = Math.ceil(this.#until - performance.now());
+    if (left <= 0) throw tookTooLong();
+    return { maxTimeMS: left, signal: this.#stop };
   }
 }

@@ -53,15 +53,14 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const { principal, caller, table } = request;
   const { parameters, format, explained } = parseList(request.parameters);
   const { query, rights } = await loadListQuery(deps, principal, table, parameters);
-  const { timeoutMs } = deps.store;
-  const effort = new Effort(timeoutMs, stop, deps.shares.of(principal));
+  const share = deps.shares.of(principal);
+  const effort = new Effort(deps.store.timeoutMs, stop, share);
   if (explained) return { records: only([await explainList(deps, query, effort)]), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
   const [{ isRead, ...listed }, meta] = await Promise.all([
-    // What has begun is cut off when it is refused, so a stream waits as long as for the database.
-    runList(deps, plan, started, { effort, stop, share: deps.shares.of(principal, timeoutMs) }),
+    runList(deps, plan, started, { effort, stop, share }),
     runMeta(deps, plan.query, effort),
   ]);
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };

@@ -1,6 +1,7 @@
 // One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
 import type { Json } from "@portico/shared/json";
 import { deserialize, serialize } from "bson";
+import type { Share } from "../../caller-shares.js";
 import type { Table } from "../../catalog/catalog.js";
 import { VERSION_FIELD } from "../../catalog/own-fields.js";
 import { idText } from "../../catalog/record-ids.js";
@@ -18,7 +19,6 @@ import type { Parameters } from "../../query/parameters.js";
 import { useCountersIn } from "../../query/plan/use-counters.js";
 import { shaper } from "../../query/shape.js";
 import { heldSizes } from "../../query/unfolded.js";
-import type { InTurn } from "../../turns.js";
 import { decideAs } from "../decide-as.js";
 import { findTable, parseId, recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
@@ -120,7 +120,7 @@ export async function readEach(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  share?: InTurn,
+  share?: Share,
 ): Promise<(Versioned | undefined)[]> {
   return eachOf(deps, shape, ids, await documentsOf(deps, shape, ids, share));
 }
@@ -154,7 +154,7 @@ async function documentsOf(
   { store }: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  share: InTurn | undefined,
+  share: Share | undefined,
 ): Promise<readonly StoredRecord[]> {
   const { node, rules, fields, pipeline } = questionFor(shape, ids);
   const effort = new Effort(store.timeoutMs, undefined, share);

@@ -1,5 +1,6 @@
 // Reads and shapes a list that is never held as a whole: some of its records at a time.
 import type { Json } from "@portico/shared/json";
+import type { Share } from "../../caller-shares.js";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
@@ -11,7 +12,6 @@ import { isTogether, mostRecords } from "../../query/lower/joined-or-together.js
 import type { PageOfParents, Ranking } from "../../query/lower/read.js";
 import { keyText } from "../../query/plan/key-text.js";
 import type { Stop } from "../../stop.js";
-import type { InTurn } from "../../turns.js";
 import type { RecordDeps } from "../record-deps.js";
 import { Effort } from "./effort.js";
 import { Pace } from "./pace.js";
@@ -41,7 +41,7 @@ export interface Streaming {
   /** Ends it. */
   readonly stop: Stop;
   /** Its caller's. */
-  readonly share: InTurn;
+  readonly share: Share;
 }
 
 export function streamOf(
