@@ -52,24 +52,30 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-/** Holds all reads of a table up. @returns how many there are, and what lets them go on */
+/** Holds all reads of a table up. @returns how many there are, and what lets them go on, and all commands since */
 function held(table: string) {
   const isRead = isReadOf(table);
+  const seen: string[] = [];
   let [count, letGo] = [0, (): void => undefined];
   const released = new Promise<Fate>((resolve) => {
     letGo = () => resolve("pass");
   });
   proxy.decide((command) => {
+    seen.push(command);
     if (!isRead(command)) return "pass";
     count += 1;
     return released;
   });
   const goOn = (): void => {
-    proxy.decide(() => "pass");
+    proxy.decide((command) => {
+      seen.push(command);
+      return "pass";
+    });
     letGo();
   };
   return {
     goOn,
+    seen,
     reach: (wanted: number) =>
       until(
         () => count,
@@ -140,6 +146,26 @@ describe("a caller whose queries take long", () => {
     await until(waiting, (count) => count === 0);
     goOn();
     await Promise.all([...first, ...left]);
+  });
+
+  it("asks nothing for a client that has left while it was looked up who asks", async () => {
+    const [{ token }] = await accepted(noisy.post("/auth/api-tokens", { name: "new", expiresAt: "never" }));
+    const api = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
+    const { goOn, reach, seen } = held("_api_tokens");
+    const leaving = new AbortController();
+    const filter = encodeURIComponent(JSON.stringify({ name: { _contains: "abandoned" } }));
+    const left = api.send("GET", `/crowds?filter=${filter}`, { signal: leaving.signal }).catch(() => "left");
+    await reach(1);
+    const aborted = async () =>
+      total(await scrape(`${stack.dataUrl}/metrics`), "portico_http_request_duration_seconds_count", {
+        status: "aborted",
+      });
+    const before = await aborted();
+    leaving.abort();
+    await until(aborted, (count) => count > before);
+    goOn();
+    expect([await left, (await search(api)).status]).toEqual(["left", 200]);
+    expect(seen.some((command) => command.includes("abandoned"))).toBe(false);
   });
 
   it("has half of what is left beside another one", async () => {

@@ -114,16 +114,24 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   const parameters =
     from === "body" ? parametersOfBody(bodyOrNull(request)) : readParameters(searchOf(request));
   const table = String(request.params.table);
-  const stop = new Stop();
-  response.once("close", () => {
-    if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
-  });
+  const stop = stopOf(response);
   const wanted = { principal: principalOf(request), caller: callerOf(request), table, parameters };
   const { records, meta, file, bytesHeld } = await list(deps, wanted, stop);
   if (file === undefined) return respondWithList(response, records, meta, bytesHeld);
   const text = exportText(file.format, file.node, records);
   const named = { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] };
   await respondWithFile(response, named, text, bytesHeld);
+}
+
+/** Is aborted when the client goes, or has gone already while it was looked up who asks. */
+function stopOf(response: Response): Stop {
+  const stop = new Stop();
+  const leave = (): void => {
+    if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
+  };
+  if (response.destroyed) leave();
+  else response.once("close", leave);
+  return stop;
 }
 
 /** @throws AppError 400 */
