@@ -11,7 +11,7 @@ import {
   type TableDocument,
   type VersionDocument,
 } from "./catalog-documents.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 import { IS_DEFINITION, settle } from "./settle-catalog.js";
 
 /** The maker of a table that its own instance has given up: no instance has this name. */
@@ -111,13 +111,8 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string, isCluster = 
       const times = { createdAt: at, updatedAt: at };
       // It goes with the definition into `svc_table`, so that no moment is without it.
       const table = { _id, ...definition, ...times, ...(isHalf ? { halfMadeBy: maker } : {}) };
-      try {
-        await making.insertOne({ _id: definition.name, table, by: instance });
-        return true;
-      } catch (error) {
-        if (isDuplicate(error)) return false;
-        throw error;
-      }
+      const reserved = { _id: definition.name, table, by: instance };
+      return (await making.insertOne(reserved).catch(unlessDuplicate)) !== undefined;
     },
     async halfMade() {
       const unchanged = { halfMadeBy: { $exists: true }, [VERSION_FIELD]: { $exists: false } };
@@ -185,13 +180,8 @@ async function advance(
   latest: Latest,
 ): Promise<boolean> {
   if (seen === 0) {
-    try {
-      await versions.insertOne({ _id: "catalog", version: 1, latest });
-      return true;
-    } catch (error) {
-      if (isDuplicate(error)) return false;
-      throw error;
-    }
+    const first = { _id: "catalog", version: 1, latest } as const;
+    return (await versions.insertOne(first).catch(unlessDuplicate)) !== undefined;
   }
   const result = await versions.updateOne(
     { _id: "catalog", version: seen, latest: { $exists: false }, lock: { $exists: false } },

@@ -5,7 +5,7 @@
 import { ConfigError } from "@portico/shared/env";
 import type { Collection, Db } from "mongodb";
 import { systemTableNames } from "../catalog/system-tables.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 
 interface PrefixMarker {
   _id: string;
@@ -24,9 +24,7 @@ export async function claimPrefix(db: Db, prefix: string): Promise<readonly stri
   const { isMarked, used } = await ownersOf(db, prefix);
   if (isMarked) return [];
   const markers = markersOf(db);
-  await markers.updateOne(MARKER, { $setOnInsert: { prefix } }, { upsert: true }).catch((error: unknown) => {
-    if (!isDuplicate(error)) throw error;
-  });
+  await markers.updateOne(MARKER, { $setOnInsert: { prefix } }, { upsert: true }).catch(unlessDuplicate);
   // Of two first starts, one has won.
   const first = (await markers.findOne(MARKER))?.prefix ?? prefix;
   if (first !== prefix) throw belongsTo([first], prefix);

@@ -264,6 +264,11 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
+/** For writes that lose to whoever was first. @throws the error, unless it says that they did */
+export function unlessDuplicate(error: unknown): undefined {
+  if (!isDuplicate(error)) throw error;
+}
+
 function duplicate(error: MongoServerError, table: Table): AppError {
   const fields = duplicateFields(error, table);
   const members = fields.map((field) => memberIn(table, field)).filter((member) => member !== undefined);

@@ -13,7 +13,7 @@ import type {
 import type { FlowDeps } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
 import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
-import { isDuplicate } from "./driver-errors.js";
+import { isDuplicate, unlessDuplicate } from "./driver-errors.js";
 import {
   type AccountDocument,
   accountCollection,
@@ -128,13 +128,8 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       const filter = { ...keyOf(identity), userId: ObjectId.createFromHexString(replacing) };
       return (await accounts.replaceOne(filter, fields)).matchedCount === 1;
     }
-    try {
-      await accounts.insertOne({ _id: new ObjectId(), ...fields });
-      return true;
-    } catch (error) {
-      if (isDuplicate(error)) return false;
-      throw error;
-    }
+    const account = { _id: new ObjectId(), ...fields };
+    return (await accounts.insertOne(account).catch(unlessDuplicate)) !== undefined;
   };
 
   return {

@@ -6,7 +6,7 @@ import type { Stored } from "../catalog/stored.js";
 import type { Entry, Pending } from "../journal/entry.js";
 import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
 import type { Document } from "../query/lower/document.js";
-import { insertedBefore, isDuplicate } from "./driver-errors.js";
+import { insertedBefore, isDuplicate, unlessDuplicate } from "./driver-errors.js";
 import { dropIndex } from "./drop-index.js";
 import type { RequireLock } from "./table-writes.js";
 import { unflushed } from "./unflushed.js";
@@ -228,9 +228,7 @@ export class JournalStore {
       const { id, ...rest } = changedFields(entry);
       return { _id: id, ...rest };
     });
-    await this.#history.insertMany(documents, { ordered: false }).catch((error: unknown) => {
-      if (!isDuplicate(error)) throw error;
-    });
+    await this.#history.insertMany(documents, { ordered: false }).catch(unlessDuplicate);
   }
 
   /** The position after the last entry that may be published. */

@@ -1,7 +1,7 @@
 // Signing keys in `_signing_keys`, one document per key, named by its thumbprint.
 import type { Db } from "mongodb";
 import type { StoredKey, StoredKeysDeps } from "../auth/stored-keys.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 
 /** Sealed with the ENCRYPTION_KEY of the first start. */
 interface ClaimDocument {
@@ -32,11 +32,7 @@ export function makeKeyStore(db: Db): KeyStore {
       );
     },
     async claim(sealed) {
-      await claims
-        .updateOne(CLAIM, { $setOnInsert: { sealed } }, { upsert: true })
-        .catch((error: unknown) => {
-          if (!isDuplicate(error)) throw error;
-        });
+      await claims.updateOne(CLAIM, { $setOnInsert: { sealed } }, { upsert: true }).catch(unlessDuplicate);
       return (await claims.findOne(CLAIM))?.sealed ?? sealed;
     },
     async claimed() {
@@ -44,10 +40,7 @@ export function makeKeyStore(db: Db): KeyStore {
     },
     async add({ kid, activeFrom, x, sealed }) {
       const document = { _id: kid, activeFrom, x, ...(sealed === undefined ? {} : { sealed }) };
-      const added = await keys.insertOne(document).catch((error: unknown) => {
-        if (!isDuplicate(error)) throw error;
-      });
-      return added !== undefined;
+      return (await keys.insertOne(document).catch(unlessDuplicate)) !== undefined;
     },
     async forgetPrivate(kids) {
       await keys.updateMany({ _id: { $in: [...kids] } }, { $unset: { sealed: "" } });

@@ -9,7 +9,7 @@ import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
 import { until } from "../until.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 
 /** A process that died is waited for no longer than this; one that works renews its lease. */
 const LOCK_LEASE_MS = 10_000;
@@ -40,18 +40,10 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
     const leaseUntil = new Date(now.getTime() + LOCK_LEASE_MS);
     // No lease ends this late, by clocks that differ by less than one, unless the clock was set back after it was given.
     const neverYet = new Date(now.getTime() + 2 * LOCK_LEASE_MS);
-    try {
-      await locks.updateOne(
-        { _id: name, $or: [{ until: { $lte: now } }, { until: { $gt: neverYet } }] },
-        { $set: { holder, until: leaseUntil } },
-        { upsert: true },
-      );
-      return true;
-    } catch (error) {
-      // It exists and has not expired: the upsert collides with it.
-      if (isDuplicate(error)) return false;
-      throw error;
-    }
+    const over = { _id: name, $or: [{ until: { $lte: now } }, { until: { $gt: neverYet } }] };
+    const taken = { $set: { holder, until: leaseUntil } };
+    // One that exists and has not expired: the upsert collides with it.
+    return (await locks.updateOne(over, taken, { upsert: true }).catch(unlessDuplicate)) !== undefined;
   };
   const renew = (holder: string): void => {
     const leaseUntil = new Date(clock.now().getTime() + LOCK_LEASE_MS);

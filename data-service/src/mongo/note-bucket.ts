@@ -1,6 +1,6 @@
 // Whether files may lie in a bucket is kept in `_markers`: without its settings nobody can read or remove them.
 import type { Db } from "mongodb";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 
 interface BucketMarker {
   _id: string;
@@ -17,9 +17,7 @@ const MARKER = { _id: "bucket" };
 export async function noteBucket(db: Db, bucket: string | undefined): Promise<string | undefined> {
   const markers = db.collection<BucketMarker>("_markers");
   if (bucket === undefined) return (await markers.findOne(MARKER))?.bucket;
-  await markers.updateOne(MARKER, { $set: { bucket } }, { upsert: true }).catch((error: unknown) => {
-    // Another instance has just noted it.
-    if (!isDuplicate(error)) throw error;
-  });
+  // Another instance may have just noted it.
+  await markers.updateOne(MARKER, { $set: { bucket } }, { upsert: true }).catch(unlessDuplicate);
   return undefined;
 }

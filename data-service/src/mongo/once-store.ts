@@ -1,7 +1,7 @@
 // Idempotency keys in `_once`: digests, and the ids of what was made and of its table. No body is kept.
 import type { Collection, Db } from "mongodb";
 import type { OnceEntry, OnceStore } from "../records/write/once.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 
 type OnceDocument = { -readonly [Key in keyof Omit<OnceEntry, "id">]: OnceEntry[Key] } & { _id: string };
 
@@ -13,13 +13,7 @@ export function makeOnceStore(db: Db): OnceStore & { sweep(now: Date): Promise<v
   const entries = onceCollection(db);
   return {
     async insert({ id, ...rest }) {
-      try {
-        await entries.insertOne({ _id: id, ...rest });
-        return true;
-      } catch (error) {
-        if (isDuplicate(error)) return false;
-        throw error;
-      }
+      return (await entries.insertOne({ _id: id, ...rest }).catch(unlessDuplicate)) !== undefined;
     },
     async find(id) {
       const found = await entries.findOne({ _id: { $eq: id } });

@@ -8,7 +8,7 @@ import { VERSION_FIELD } from "../catalog/own-fields.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { whenReached } from "./await-server.js";
-import { isDuplicate } from "./driver-errors.js";
+import { unlessDuplicate } from "./driver-errors.js";
 import { ON_PRIMARY } from "./on-primary.js";
 
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
@@ -134,7 +134,7 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       await markers
         .updateOne({ _id: FIRST_ADMIN }, { $setOnInsert: { userId: mine } }, { upsert: true })
         // Two upserts at once: one inserts, the other may get the duplicate error.
-        .catch(ignoreDuplicate);
+        .catch(unlessDuplicate);
       const reserved = (await markers.findOne({ _id: FIRST_ADMIN }))?.userId ?? mine;
       const owner = await users.findOne({ _id: reserved }, { projection: { isRootAdmin: 1, isActive: 1 } });
       if (owner === null || !owner.isRootAdmin || owner.isActive) return reserved.toHexString();
@@ -146,7 +146,7 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       const admin = { email, passwordHash, name: "Admin", isActive: true, isRootAdmin: true };
       const document = { _id: ObjectId.createFromHexString(id), ...admin, createdAt, updatedAt: createdAt };
       const insert = async (): Promise<boolean> => {
-        if ((await users.insertOne(document).catch(ignoreDuplicate)) !== undefined) return true;
+        if ((await users.insertOne(document).catch(unlessDuplicate)) !== undefined) return true;
         // Made by an attempt whose answer was lost.
         return (await users.findOne({ _id: document._id, passwordHash: { $eq: passwordHash } })) !== null;
       };
@@ -158,8 +158,3 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
 
 /** How long a start asks whether the first admin was made. */
 const UNSURE_MS = 30_000;
-
-function ignoreDuplicate(error: unknown): undefined {
-  if (isDuplicate(error)) return undefined;
-  throw error;
-}
