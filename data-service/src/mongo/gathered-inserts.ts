@@ -1,27 +1,16 @@
 // Documents to be inserted -> one insert for all that arrive in the same turn of the event loop, as gathered-reads does for
 // look-ups. Each caller is told only about its own document.
-import type DataLoader from "dataloader";
-import { LRUCache } from "lru-cache";
 import type { Document as BsonDocument, Collection } from "mongodb";
-import { getOrMake } from "../get-or-make.js";
-import { asError, turnLoader } from "./turn-loader.js";
+import { asError, TurnLoaders } from "./turn-loader.js";
 import { unordered } from "./unordered-write.js";
 
-/** How many documents one insert may have. */
-const MOST_DOCUMENTS = 100;
-/** How many collections are remembered. */
-const MOST_COLLECTIONS = 500;
-
-type Loader = DataLoader<BsonDocument, true>;
-
 export class GatheredInserts {
-  readonly #loaders = new LRUCache<string, Loader>({ max: MOST_COLLECTIONS });
+  readonly #loaders = new TurnLoaders<BsonDocument, true>();
 
   /** Inserts a document, or throws what the driver would throw for it alone. */
   async insert(collection: Collection<BsonDocument>, document: BsonDocument): Promise<void> {
-    const make = () =>
-      turnLoader((documents: readonly BsonDocument[]) => insertAll(collection, documents), MOST_DOCUMENTS);
-    await getOrMake<string, Loader>(this.#loaders, collection.collectionName, make).load(document);
+    const { collectionName } = collection;
+    await this.#loaders.of(collectionName, (documents) => insertAll(collection, documents)).load(document);
   }
 }
 

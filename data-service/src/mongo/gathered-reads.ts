@@ -1,18 +1,10 @@
 // Documents asked for by their ids -> one query for all that are asked for in the same turn of the event loop.
-import type DataLoader from "dataloader";
-import { LRUCache } from "lru-cache";
 import { MongoError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import type { Stored } from "../catalog/stored.js";
-import { getOrMake } from "../get-or-make.js";
 import type { Document, StoredRecord } from "../query/lower/document.js";
-import { asError, turnLoader } from "./turn-loader.js";
-
-/** Ids of one query. A request for more has a query to itself. */
-const MOST_IDS = 100;
-/** How many kinds of questions are remembered. */
-const MOST_KINDS = 500;
+import { asError, MOST_AT_ONCE, TurnLoaders } from "./turn-loader.js";
 
 /** Finds the documents with these ids. @returns undefined when they are too large to be held all at once */
 export type Find = (
@@ -26,13 +18,11 @@ type IdText = (table: Table, id: unknown) => string;
 /** What was asked for at once is too large, maybe only because of what others asked for. */
 class TooLarge extends Error {}
 
-type Loader = DataLoader<Stored, StoredRecord | undefined>;
-
 export class GatheredReads {
   readonly #find: Find;
   readonly #idText: IdText;
   /** By everything that makes two questions the same except for their ids. */
-  readonly #loaders = new LRUCache<string, Loader>({ max: MOST_KINDS });
+  readonly #loaders = new TurnLoaders<Stored, StoredRecord | undefined>();
 
   constructor(find: Find, idText: IdText) {
     this.#find = find;
@@ -44,8 +34,11 @@ export class GatheredReads {
    * @returns the documents that exist, in any order; undefined when they are too large together with what others asked for
    */
   async read(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[] | undefined> {
-    if (ids.length > MOST_IDS) return this.#find(table, ids, fields);
-    const loader = this.#loaderFor(table, fields);
+    // A request for more has a query to itself.
+    if (ids.length > MOST_AT_ONCE) return this.#find(table, ids, fields);
+    const { collection, name, idColumn } = table;
+    const kind = JSON.stringify([collection, name, idColumn.type, fields]);
+    const loader = this.#loaders.of(kind, (some) => this.#load(table, some, fields));
     try {
       const found = await Promise.all(ids.map((id) => loader.load(id)));
       return found.filter((document) => document !== undefined);
@@ -53,13 +46,6 @@ export class GatheredReads {
       if (error instanceof TooLarge) return undefined;
       throw error;
     }
-  }
-
-  #loaderFor(table: Table, fields: Document): Loader {
-    const { collection, name, idColumn } = table;
-    const key = JSON.stringify([collection, name, idColumn.type, fields]);
-    const make = () => turnLoader((ids: readonly Stored[]) => this.#load(table, ids, fields), MOST_IDS);
-    return getOrMake<string, Loader>(this.#loaders, key, make);
   }
 
   async #load(

@@ -1,20 +1,12 @@
 // Changes of documents by their ids -> one command for all that arrive in the same turn of the event loop, as
 // gathered-inserts does for new documents.
-import type DataLoader from "dataloader";
-import { LRUCache } from "lru-cache";
 import type { Document as BsonDocument, Collection, UpdateFilter } from "mongodb";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import type { Stored } from "../catalog/stored.js";
-import { getOrMake } from "../get-or-make.js";
 import type { Document } from "../query/lower/document.js";
 import { away } from "./driver-errors.js";
-import { turnLoader } from "./turn-loader.js";
+import { TurnLoaders } from "./turn-loader.js";
 import { unordered } from "./unordered-write.js";
-
-/** How many changes one command may have. */
-const MOST_CHANGES = 100;
-/** How many collections are remembered. */
-const MOST_COLLECTIONS = 500;
 
 /** A change of one document, of whatever kind. */
 export interface IdChange {
@@ -24,10 +16,8 @@ export interface IdChange {
   readonly proof: Document;
 }
 
-type Loader = DataLoader<IdChange, boolean>;
-
 export class GatheredUpdates {
-  readonly #loaders = new LRUCache<string, Loader>({ max: MOST_COLLECTIONS });
+  readonly #loaders = new TurnLoaders<IdChange, boolean>();
   readonly #timeoutMs: number;
 
   constructor(timeoutMs: number) {
@@ -40,9 +30,8 @@ export class GatheredUpdates {
    * document was not there.
    */
   async make(collection: Collection<BsonDocument>, change: IdChange): Promise<boolean> {
-    const loader = () =>
-      turnLoader((changes: readonly IdChange[]) => this.#makeAll(collection, changes), MOST_CHANGES);
-    return getOrMake<string, Loader>(this.#loaders, collection.collectionName, loader).load(change);
+    const { collectionName } = collection;
+    return this.#loaders.of(collectionName, (changes) => this.#makeAll(collection, changes)).load(change);
   }
 
   async #makeAll(
