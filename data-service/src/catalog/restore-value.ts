@@ -129,7 +129,7 @@ function convert(json: Json, from: Column, to: Column): Stored | undefined {
 export function linkRestorer(isList: boolean, lost: readonly Stored[], keepsDeleted = false): Restorer {
   const gone = new Set(lost.map((id) => linkText([id])));
   return (presentStored, formerStored) => {
-    const [present, former] = [linksIn(presentStored), linksIn(formerStored)];
+    const [present, former] = [storedLinks(presentStored), storedLinks(formerStored)];
     const made = isList ? former.slice(0, 1) : former;
     const left = made.filter((id) => !gone.has(linkText([id])));
     if (sameLinks(present, made) || sameLinks(present, left)) return undefined;
@@ -154,7 +154,7 @@ function isEmpty(stored: unknown): boolean {
 }
 
 /** The links in a field, whether a list or a single one. The ids came from this database and go back into it. */
-export function linksIn(stored: unknown): Stored[] {
+export function storedLinks(stored: unknown): Stored[] {
   const list: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
   return list.filter((id): id is Stored => !isEmpty(id));
 }

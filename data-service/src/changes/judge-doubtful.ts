@@ -6,13 +6,13 @@ import { idText } from "../catalog/record-ids.js";
 import { DELETION_FIELD } from "../catalog/soft-delete.js";
 import type { Stored } from "../catalog/stored.js";
 import { getOrMake } from "../get-or-make.js";
+import { linksIn } from "../query/as-read.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { possibly, surely } from "../query/bounds.js";
 import { type Leaf, leavesIn, negatedLeavesIn } from "../query/leaves.js";
 import { isOnRelated, matchStages, type Relational, speaksOnlyOf } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { stateCondition } from "../records/delete/kept.js";
-import { linksIn } from "../records/derived/counted-writes.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { matchedImages } from "./matched-images.js";
 

@@ -1,5 +1,7 @@
 // What was read from the database goes back into it: as a value, and as the condition that it is still the same.
 import { isStorable } from "../catalog/bson-json.js";
+import type { LinkField } from "../catalog/catalog.js";
+import { isPlain } from "../catalog/mixed-id.js";
 import type { Stored } from "../catalog/stored.js";
 import { type Document, LIST, NO_LIST, type StoredRecord } from "./lower/document.js";
 
@@ -8,6 +10,23 @@ import { type Document, LIST, NO_LIST, type StoredRecord } from "./lower/documen
  */
 export function asStored(value: unknown): Stored {
   return value as Stored;
+}
+
+/**
+ * The id in a field. What another program has written where one should be leads nowhere: null, a list, and what is a condition
+ * or no value of BSON.
+ */
+export function linkIn(value: unknown): Stored[] {
+  const leadsNowhere = value === null || value === undefined || Array.isArray(value) || !isPlain(value);
+  return leadsNowhere ? [] : [asStored(value)];
+}
+
+/**
+ * The ids in a field; another program may have written null there, or a single id in the place of a list.
+ * @param link where it is known to hold one
+ */
+export function linksIn(value: unknown, { list }: Pick<LinkField, "list"> = { list: true }): Stored[] {
+  return list && Array.isArray(value) ? value.filter(isPlain).map(asStored) : linkIn(value);
 }
 
 /** What a document has in a field. An earlier version has let in fields like `constructor`, which every object seems to have. */

@@ -1,7 +1,7 @@
 // Asks a table's records about a list of links that a change removes, or turns into a single link.
 import { type Relation, relationIn, type Table, targetOf } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
-import { linksIn } from "../catalog/restore-value.js";
+import { storedLinks } from "../catalog/restore-value.js";
 import type { Stored } from "../catalog/stored.js";
 import type { TableData } from "../mongo/table-data.js";
 import { EXAMPLES, type Found } from "../mongo/table-questions.js";
@@ -26,7 +26,7 @@ export async function withoutLivingLinks(
   const isDeleted = await deletedLinks(data, plan, before, relation);
   if (isDeleted === undefined) return data.withLinks(before, field, "none");
   const without = await data.withoutValue(before, field);
-  const left = await data.matching(before, field, (value) => linksIn(value).every(isDeleted));
+  const left = await data.matching(before, field, (value) => storedLinks(value).every(isDeleted));
   return {
     records: without.records + left.records,
     examples: [...without.examples, ...left.examples].slice(0, EXAMPLES),
@@ -46,7 +46,7 @@ export async function firstLink(
   const relation = listRelation(before, field);
   const isDeleted = relation && (await deletedLinks(data, plan, before, relation));
   return (value) => {
-    const links = linksIn(value);
+    const links = storedLinks(value);
     return links.find((id) => isDeleted?.(id) !== true) ?? links[0];
   };
 }

@@ -3,11 +3,10 @@
 import type { Table } from "../../catalog/catalog.js";
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import type { Stored } from "../../catalog/stored.js";
-import { stillIs } from "../../query/as-read.js";
+import { linksIn, stillIs } from "../../query/as-read.js";
 import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names, type StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
-import { linksIn } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { AuthorizedLinks } from "./link-set.js";
 import type { WritePlan } from "./write-plan.js";

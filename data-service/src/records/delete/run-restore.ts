@@ -5,11 +5,11 @@ import { type Catalog, incomingLinks, type Table, targetOf } from "../../catalog
 import { idsOf, idText } from "../../catalog/record-ids.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { Stored } from "../../catalog/stored.js";
+import { linksIn } from "../../query/as-read.js";
 import type { State } from "../../query/living.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { linksTo } from "../../query/lower/links.js";
 import { actingForNobody } from "../acting-for.js";
-import { linksIn } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { requireUntaken } from "../unique-values.js";

@@ -1,22 +1,14 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
 import type { ObjectId } from "bson";
-import {
-  type Counter,
-  type LinkField,
-  ownCounters,
-  type Relation,
-  relationIn,
-  type Table,
-} from "../../catalog/catalog.js";
+import { type Counter, ownCounters, type Relation, relationIn, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
-import { isPlain } from "../../catalog/mixed-id.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { throwAway } from "../../mongo/driver-errors.js";
 import type { RecordStore, Updated } from "../../mongo/record-store.js";
-import { asStored, stillHas } from "../../query/as-read.js";
+import { asStored, linksIn, stillHas } from "../../query/as-read.js";
 import { allOf, type Document, type StoredRecord } from "../../query/lower/document.js";
 import { linksElsewhere, stillLinks } from "../../query/lower/links.js";
 import { refuseContended, untilStill } from "../../until-still.js";
@@ -290,16 +282,6 @@ function changeOf({ set, unset, moves = 0 }: FieldChange) {
 
 function ownCounter(table: Table, field: string): Counter | undefined {
   return ownCounters(table).find(({ children }) => children.field === field);
-}
-
-/**
- * The ids in a field; another program may have written null there, or a single id in the place of a list.
- * @param link where it is known to hold one: a list in its place leads nowhere
- */
-export function linksIn(value: unknown, { list }: Pick<LinkField, "list"> = { list: true }): Stored[] {
-  if (value === undefined || value === null) return [];
-  const members = Array.isArray(value) ? (list ? value : []) : [value];
-  return members.filter(isPlain).map(asStored);
 }
 
 /** Each once: a list that another program wrote may hold an id twice, or null. */

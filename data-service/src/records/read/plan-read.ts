@@ -4,6 +4,7 @@ import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import type { TableRead } from "../../query/advice/shape.js";
+import { linkIn } from "../../query/as-read.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, RowRules } from "../../query/ast.js";
 import { withFilter, withNarrowedRules, withNarrowing } from "../../query/authorize-read.js";
 import type { Stage, StoredRecord } from "../../query/lower/document.js";
@@ -30,7 +31,7 @@ import {
   windowSize,
 } from "../../query/plan/window.js";
 import { type Effort, whileWanted } from "./effort.js";
-import { type Ask, keysIn, type Narrow, namesRecords, narrower, resolve } from "./resolve-relations.js";
+import { type Ask, type Narrow, namesRecords, narrower, resolve } from "./resolve-relations.js";
 
 /** Children that are looked at first for each record that is wanted, where these can be said. */
 const GLANCE = 2;
@@ -154,7 +155,7 @@ async function look(
 ): Promise<readonly Stored[]> {
   const question = windowQuestion(key, size, rules, enoughParents(root));
   const first = await ask(key.step.target, question, { read: windowRead(key, rules), needs: size });
-  return first.flatMap(({ _id }) => keysIn(_id));
+  return first.flatMap(({ _id }) => linkIn(_id));
 }
 
 /**

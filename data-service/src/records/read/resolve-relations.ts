@@ -1,12 +1,11 @@
 // Relations in a predicate -> their keys, where these are few: asks for them. In a row rule they take no relation's place; they
 // say beside it where to look.
 import type { Table } from "../../catalog/catalog.js";
-import { isPlain } from "../../catalog/mixed-id.js";
 import type { Stored } from "../../catalog/stored.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { TableRead } from "../../query/advice/shape.js";
 import { isFoundByIndex } from "../../query/advice/suggest.js";
-import { asStored } from "../../query/as-read.js";
+import { linkIn } from "../../query/as-read.js";
 import type { AuthorizedPredicate, AuthorizedRelated } from "../../query/ast.js";
 import { withNarrowVisible, withWhere } from "../../query/authorize-read.js";
 import { leavesIn } from "../../query/leaves.js";
@@ -87,11 +86,11 @@ async function resolveRelated(
   const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
     room.takes(keys) ? answered(inner, wanted, keys) : inner;
   const documents = await ask(target, keyQuestion(asked, wanted, maxKeys), { read });
-  const keys = documents.flatMap((document) => keysIn(document[keyField(predicate)]));
+  const keys = documents.flatMap((document) => linkIn(document[keyField(predicate)]));
   if (documents.length <= maxKeys) return stand(keys);
   if (isForRule || !repeats(keys)) return inner;
   const distinct = await ask(target, distinctKeyQuestion(asked, wanted, maxKeys));
-  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
+  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => linkIn(_id)));
 }
 
 /**
@@ -140,10 +139,4 @@ function negatesRelations(predicate: AuthorizedPredicate): boolean {
 /** Children that crowd at a few parents: then all of their parents may still be few. */
 function repeats(keys: readonly Stored[]): boolean {
   return new Set(keys.map(String)).size * CROWD <= keys.length;
-}
-
-/** What another program has written where one key should be leads nowhere: a list, and what is a condition or no value of BSON. */
-export function keysIn(key: unknown): Stored[] {
-  const leadsNowhere = key === null || key === undefined || Array.isArray(key) || !isPlain(key);
-  return leadsNowhere ? [] : [asStored(key)];
 }

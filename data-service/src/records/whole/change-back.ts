@@ -2,13 +2,13 @@
 // have not taken that meanwhile.
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { gramField } from "../../catalog/grams.js";
-import { asStored } from "../../query/as-read.js";
+import { asStored, linksIn } from "../../query/as-read.js";
 import { allOf, type StoredRecord } from "../../query/lower/document.js";
 import { Taken } from "../../store-refusals.js";
 import { refuseContended, untilStill } from "../../until-still.js";
 import { isBound, takesAlong } from "../delete/delete-effects.js";
 import { endMissing, isLinkable } from "../delete/missing-links.js";
-import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
+import { type FieldChange, movedField } from "../derived/counted-writes.js";
 import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
 import { AFTER_OTHERS, formerFields, formerProjectionOf } from "./former-fields.js";

@@ -4,9 +4,9 @@ import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { MOVES_FIELD, OWN_FIELDS, VERSION_FIELD } from "../../catalog/own-fields.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { Stored } from "../../catalog/stored.js";
-import { asStored } from "../../query/as-read.js";
+import { asStored, linksIn } from "../../query/as-read.js";
 import type { Document, StoredRecord } from "../../query/lower/document.js";
-import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
+import { type FieldChange, linksChanged, movedField } from "../derived/counted-writes.js";
 import { countIn, versionOf } from "../version.js";
 import type { ChangedStep } from "./steps.js";
 
