@@ -126,8 +126,10 @@ async function serve(deps: Deps, health: { stopping: boolean }): Promise<Running
 
 /** Among several instances, each completes what one that died has left. */
 function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.Timeout[] {
+  // Repairing a number that others keep changing takes a while, and two repairs at once would only get in each other's way.
   const repeat = (problem: string, repair: () => Promise<void>): NodeJS.Timeout => {
-    const turn = (): void => void repair().catch((err: unknown) => logger.warn({ err }, problem));
+    const alone = oneAtATime(repair);
+    const turn = (): void => void alone().catch((err: unknown) => logger.warn({ err }, problem));
     return setInterval(turn, config.repairEveryMs).unref();
   };
   const { clock, instances, presence } = records;
@@ -137,30 +139,17 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
   const isLeft = async (maker: Noted): Promise<boolean> =>
     !["", presence.id].includes(maker.instance) && (await isDead(onlooker, maker));
   return [
-    repeat(
-      "tables whose making was interrupted were not finished",
-      oneAtATime(async () => {
-        await finishInterrupted(records, isLeft);
-        await removeHalfMade(records, isLeft);
-      }),
+    repeat("tables whose making was interrupted were not finished", async () => {
+      await finishInterrupted(records, isLeft);
+      await removeHalfMade(records, isLeft);
+    }),
+    repeat("counts were not repaired", () => repairCounts(records, { alone: false })),
+    repeat("the journal was not repaired", () => repairJournal(records, { alone: false })),
+    repeat("interrupted writes were not taken back", () =>
+      repairUnfinished(records, { alone: isEmbedded(config) }),
     ),
-    // Repairing a number that others keep changing takes a while, and two repairs at once would only get in each other's
-    // way.
-    repeat(
-      "counts were not repaired",
-      oneAtATime(() => repairCounts(records, { alone: false })),
-    ),
-    repeat(
-      "the journal was not repaired",
-      oneAtATime(() => repairJournal(records, { alone: false })),
-    ),
-    repeat(
-      "interrupted writes were not taken back",
-      oneAtATime(() => repairUnfinished(records, { alone: isEmbedded(config) })),
-    ),
-    repeat(
-      "links to what was deleted were not looked for",
-      oneAtATime(() => lookAfterDeletes(records, { alone: isEmbedded(config) })),
+    repeat("links to what was deleted were not looked for", () =>
+      lookAfterDeletes(records, { alone: isEmbedded(config) }),
     ),
   ];
 }
