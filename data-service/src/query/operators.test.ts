@@ -51,7 +51,7 @@ const TAKES: Readonly<Record<DeclaredType, readonly string[]>> = {
 function operandFor(type: DeclaredType, operator: string): Json {
   const value = VALUES[type];
   if (operator === "_between") return [value, value];
-  if (OPERATORS.get(operator)?.list) return [value];
+  if (OPERATORS.get(operator)?.operand === "values") return [value];
   if (operator.includes("null")) return true;
   if (type === "enumList") return operator.includes("contains") ? "red" : null;
   return type === "json" ? null : value;

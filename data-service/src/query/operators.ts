@@ -27,8 +27,6 @@ interface Operator {
   readonly operand: OperandKind;
   /** A column with any of these accepts the operator. */
   readonly families: readonly Family[];
-  /** The operand is a list; the bracket form splits its text at commas. */
-  readonly list?: boolean;
   readonly bind: (column: Column, operand: Json, path: Path) => Predicate;
   /**
    * For a list: the same if some of its members have no value, given as null. As in SQL, the others still decide where they
@@ -137,11 +135,9 @@ const contains: Operator["bind"] = (column, operand, path) => {
 };
 
 const between: Operator["bind"] = (column, operand, path) => {
-  if (!isArray(operand) || operand.length !== 2) {
+  const [from, to] = isArray(operand) && operand.length === 2 ? values(column, operand, path) : [];
+  if (from === undefined || to === undefined)
     throw refuse(path, "must be a list of exactly two bounds, [from, to]");
-  }
-  const [from, to] = values(column, operand, path);
-  if (from === undefined || to === undefined) throw refuse(path, "must be a list of exactly two bounds");
   return conjunction([test(column, { op: "gte", value: from }), test(column, { op: "lte", value: to })]);
 };
 
@@ -187,16 +183,10 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
   ["_gte", order("gte")],
   ["_lt", order("lt")],
   ["_lte", order("lte")],
-  ["_in", { operand: "values", families: ["equality"], list: true, bind: among, bindPartly: inPart }],
-  [
-    "_not_in",
-    { operand: "values", families: ["equality"], list: true, bind: notAmong, bindPartly: notInPart },
-  ],
-  ["_nin", { operand: "values", families: ["equality"], list: true, bind: notAmong, bindPartly: notInPart }],
-  [
-    "_between",
-    { operand: "two values", families: ["order"], list: true, bind: between, bindPartly: betweenInPart },
-  ],
+  ["_in", { operand: "values", families: ["equality"], bind: among, bindPartly: inPart }],
+  ["_not_in", { operand: "values", families: ["equality"], bind: notAmong, bindPartly: notInPart }],
+  ["_nin", { operand: "values", families: ["equality"], bind: notAmong, bindPartly: notInPart }],
+  ["_between", { operand: "two values", families: ["order"], bind: between, bindPartly: betweenInPart }],
   ["_contains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
   ["_icontains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
   ["_starts_with", text("startsWith")],
@@ -315,17 +305,15 @@ export function onlyNull(type: ColumnType): string {
 
 /**
  * The JSON operand that the text of the bracket form stands for.
- * @param text the text, or the list if the address spelled the members out as `[0]=…`
+ * @param text the text, split at commas where the operand is a list, or the list if the address spelled the members out as `[0]=…`
  */
 export function operandFromText(column: Column, name: string, text: Json, path: Path): Json {
-  const operator = OPERATORS.get(name);
-  if (operator?.list === true) {
+  const kind = OPERATORS.get(name)?.operand;
+  if (kind === "values" || kind === "two values") {
     const members = typeof text === "string" ? (text === "" ? [] : text.split(",")) : text;
     return isArray(members) ? members.map((each) => valueFromText(column, each, path)) : members;
   }
-  if (operator?.families.every((family) => family === "null")) {
-    return text === "true" ? true : text === "false" ? false : text;
-  }
+  if (kind === "flag") return text === "true" ? true : text === "false" ? false : text;
   return valueFromText(column, text, path);
 }
 

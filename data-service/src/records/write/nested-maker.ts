@@ -5,7 +5,6 @@ import type { Catalog, Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { Rights } from "../../permission/rights.js";
-import { LIMITS } from "../../query/limits.js";
 import { underNote } from "../acting-for.js";
 import { alternativesFor, type BodyContext, isWritable, openWrite, PLAIN } from "../body/bind-body.js";
 import { bindCreates, judgeCreates } from "../body/judge-creates.js";
@@ -65,7 +64,6 @@ export function nestedChecker(deps: RecordDeps, rights: Rights, catalog: Catalog
 function nestedMaker(deps: ActingDeps, rights: Rights, catalog: Catalog): NestedMaker {
   return {
     ...nestedChecker(deps, rights, catalog),
-    mostAtOnce: LIMITS.bulk,
     async make(table, bodies, log, { pathOf, laterOf, broughtLinksOf }) {
       const bound = await bindCreates(deps, rights, {
         table: table.name,

@@ -7,6 +7,7 @@ import { type Catalog, owningRelation, type Relation, type Table, targetOf } fro
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { Stored } from "../../catalog/stored.js";
 import { piecesOf } from "../../pieces.js";
+import { LIMITS } from "../../query/limits.js";
 import type { BroughtLinks } from "../body/bind-body.js";
 import type { LinkSet } from "../body/link-set.js";
 import { type Nested, nestedIn, withIds } from "../body/nested.js";
@@ -57,9 +58,7 @@ export interface NestedChecker {
 
 /** What records with nested ones are made with; ids are JSON. */
 export interface NestedMaker extends NestedChecker {
-  /** How many bodies `make` takes. */
-  readonly mostAtOnce: number;
-  /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
+  /** Creates records, up to `LIMITS.bulk`, all or none, and notes how to take them back. @returns their ids in JSON */
   make(table: Table, bodies: readonly JsonObject[], log: StepLog, places: Places): Promise<readonly Json[]>;
 }
 
@@ -269,7 +268,7 @@ async function makeNested(
   const ids = new Map<Nested, Json>();
   for (const target of new Set(all.map((each) => each.target))) {
     const ofTarget = all.filter((each) => each.target === target);
-    for (const some of piecesOf(ofTarget, maker.mostAtOnce)) {
+    for (const some of piecesOf(ofTarget, LIMITS.bulk)) {
       const bodies = some.map(({ body }) => body);
       const made = await makeWithNested(maker, target, bodies, log, {
         pathOf: (index) => some[index]?.prefix ?? "",
