@@ -13,7 +13,6 @@ import type { WriteGrant } from "../../permission/compile-rules.js";
 import type { ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
-import { LIMITS } from "../../query/limits.js";
 import type { Parameters } from "../../query/parameters.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { type RecordShape, recordShape } from "../read/read-one.js";
@@ -23,7 +22,6 @@ import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { checkBody, makeGuess, notWritable, type WriteMode, type WriteView } from "./check-body.js";
 import { type Alternative, lettingWrite } from "./choose-rule.js";
 import { nestedIn } from "./nested.js";
-import { asWhole, inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
 /** Parameters of a write that is not answered with its record. */
@@ -264,43 +262,6 @@ export function isWritable(
   const view = rights.view(catalog);
   const grants = [...rights.write(catalog, table, "create"), ...rights.write(catalog, table, "update")];
   return grants.some((grant) => isGranted(grant, member, table, view));
-}
-
-/**
- * Checks a single body, or each of a list; there a violation begins with the place of its body in the request.
- * @param most how many violations of a list are told
- * @param pathOf of bodies that others bring along
- * @param single the table, where it holds a single record: all of a longer list would be refused for one another
- */
-export function checkBulk<Checked>(
-  body: Json,
-  check: (body: Json, at: number) => Checked,
-  {
-    pathOf,
-    most,
-    single,
-  }: {
-    readonly pathOf?: PathOf | undefined;
-    readonly most?: number | undefined;
-    readonly single?: Table | undefined;
-  } = {},
-): Checked[] {
-  if (!isArray(body)) return [check(body, 0)];
-  if (single !== undefined && body.length !== 1) {
-    const problem =
-      pathOf === undefined
-        ? `body: must be one record, as "${single.name}" holds a single one`
-        : `${asWhole(pathOf(1))}"${single.name}" holds a single record, and another one is to be made here already`;
-    throw new AppError("VALIDATION_ERROR", { message: [problem] });
-  }
-  if (body.length === 0 || body.length > LIMITS.bulk) {
-    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${LIMITS.bulk} records`] });
-  }
-  const violations = new Violations(most);
-  const placeOf = pathOf ?? inList;
-  const checked = body.flatMap((each, at) => violations.collect(placeOf(at), () => [check(each, at)]) ?? []);
-  violations.refuseAny();
-  return checked;
 }
 
 /**

@@ -15,7 +15,7 @@ import type { ActingDeps, RecordDeps } from "../record-deps.js";
 import { requireUntaken } from "../unique-values.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { StepLog } from "../whole/steps.js";
-import { unlessTakenAlong } from "../write/link-foreign.js";
+import { unlessTakenAlong } from "../write/still-there.js";
 import { isDecided, isWanted, stillLeaving } from "./await-leaving.js";
 import { type DeleteStep, stepsOf, takesAlong } from "./delete-effects.js";
 import { hasGoneAlong } from "./gone-along.js";

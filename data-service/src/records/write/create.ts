@@ -2,8 +2,9 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import { idText } from "../../catalog/record-ids.js";
 import type { Rights } from "../../permission/rights.js";
-import { alternativesFor, type BroughtLinks, checkBulk, openWrite } from "../body/bind-body.js";
+import { alternativesFor, type BroughtLinks, openWrite } from "../body/bind-body.js";
 import { requireObject } from "../body/check-body.js";
+import { checkBulk } from "../body/check-bulk.js";
 import { type BoundCreates, bindCreates, judgeCreates, singleton } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
 import type { Stamp } from "../body/write-plan.js";

@@ -15,7 +15,8 @@ import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
 import type { ActingDeps } from "../record-deps.js";
 import type { MadeStep, StepLog } from "../whole/steps.js";
-import { areStillThere, linkForeign, type MovedRecords, unlessTakenAlong } from "./link-foreign.js";
+import { linkForeign, type MovedRecords } from "./link-foreign.js";
+import { areStillThere, unlessTakenAlong } from "./still-there.js";
 import { storedFields } from "./stored-fields.js";
 
 /** Records that were made. */

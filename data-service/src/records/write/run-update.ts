@@ -14,7 +14,8 @@ import type { ActingDeps } from "../record-deps.js";
 import { atVersion } from "../version.js";
 import { named, noteFields } from "../whole/note-fields.js";
 import type { ChangedStep, StepLog } from "../whole/steps.js";
-import { areStillThere, linkForeign, unlessTakenAlong } from "./link-foreign.js";
+import { linkForeign } from "./link-foreign.js";
+import { areStillThere, unlessTakenAlong } from "./still-there.js";
 import { storedFields } from "./stored-fields.js";
 
 /** A change of one record. */
