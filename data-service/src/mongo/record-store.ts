@@ -27,7 +27,7 @@ import { GatheredUpdates } from "./gathered-updates.js";
 import { BATCH_SIZE, inBatches } from "./in-batches.js";
 import { type Answered, allOf, areLarge } from "./raw-documents.js";
 import type { ReadLimits } from "./read-limits.js";
-import { raiseSequence, takeNumbers } from "./sequences.js";
+import { lastGiven, raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
 import { listWith, listWithout } from "./update-parts.js";
 import { mostAnswered, readWhole } from "./whole-answer.js";
@@ -378,21 +378,27 @@ export class RecordStore {
       if (!Number.isSafeInteger(last)) throw noNumbersLeft(table);
       const first = last - count + 1;
       // Records may have existed before the table, and another program may still be making some.
-      const range = first === 1 ? { $gte: 1 } : { $gte: first, $lte: last };
-      if (!(await this.hasAny(table, { _id: range }))) return first;
-      await this.#raiseAboveRecords(table);
+      const isTaken = await this.hasAny(table, { _id: { $gte: first, $lte: last } });
+      if (!isTaken && !(first === 1 && (await this.#hasOlderRecords(table)))) return first;
+      await this.raiseSequence(table, await this.#greatestNumber(table));
     }
   }
 
-  /** Continues after the greatest number among the ids. */
-  async #raiseAboveRecords(table: Table): Promise<void> {
+  /** Are there records above all numbers that were given? Those of others who were given one after us are not. */
+  async #hasOlderRecords(table: Table): Promise<boolean> {
+    if (!(await this.hasAny(table, { _id: { $gte: 1 } }))) return false;
+    const greatest = await this.#greatestNumber(table);
+    return greatest > (await lastGiven(this.#db, table.id));
+  }
+
+  async #greatestNumber(table: Table): Promise<number> {
     const numbers: Stage[] = [
       { $match: { _id: { $type: "number" } } },
       { $sort: { _id: -1 } },
       { $limit: 1 },
     ];
     const [greatest] = await this.read(table, [...numbers, { $project: { _id: 1 } }]);
-    await this.raiseSequence(table, Math.floor(Number(greatest?._id ?? 0)));
+    return Math.floor(Number(greatest?._id ?? 0));
   }
 
   /** Makes a table's sequence continue above this number. */

@@ -21,6 +21,11 @@ export async function takeNumbers(db: Db, table: string, count: number): Promise
   return taken.last;
 }
 
+/** The last number that was given; 0 before the first. */
+export async function lastGiven(db: Db, table: string): Promise<number> {
+  return (await sequencesOf(db).findOne({ _id: table }))?.last ?? 0;
+}
+
 /** Continues above this number, if it has not come that far. */
 export async function raiseSequence(db: Db, table: string, last: number): Promise<void> {
   await sequencesOf(db).updateOne({ _id: table }, { $max: { last } }, { upsert: true });
