@@ -1,5 +1,5 @@
-// How large the records of an answer come out, and what they take in memory. Related records that were read for many are shared by all that show them; the
-// answer writes them out for each of these, so a few of them can become millions. Pure.
+// How large the records of an answer come out, and what they take in memory. Related records that were read for many are
+// shared by all that show them; the answer writes them out for each of these, so a few of them can become millions. Pure.
 import { bsonTypeOf, isBinary } from "../catalog/bson-json.js";
 import type { AuthorizedNode } from "./ast.js";
 import type { StoredRecord } from "./lower/document.js";
