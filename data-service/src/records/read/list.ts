@@ -104,7 +104,7 @@ async function runList(
   const rows = isSmall ? await complete(page, { effort }).catch(unlessNoRoom) : undefined;
   if (rows !== undefined) {
     seen.done(() => pipelineOf(query, plan.ranking), rows.length);
-    return { records: unfold(root, rows, shape), bytesHeld: () => heldBytes(root, rows), isRead: true };
+    return { records: unfold(root, rows, shape), bytesHeld: heldBytes(root, rows), isRead: true };
   }
   const { stop, share } = streaming;
   const inPieces = (source: AsyncIterable<readonly StoredRecord[]>, ranking: Ranking, stint?: Stint) =>
@@ -118,7 +118,7 @@ async function runList(
     const stint = new Stint();
     // One large record at a time, or as many as their related ones are read for.
     const source = isSmall ? only(page) : page.some(stint, asksTogether(root) ? BYTES_AT_ONCE : SMALL);
-    const bytesHeld = () => (isSmall ? heldBytes(root, page) : page.bytes);
+    const bytesHeld = isSmall ? heldBytes(root, page) : () => page.bytes;
     return { records: inPieces(inTurn(stint, source), plan.ranking, stint), bytesHeld, isRead: false };
   }
   const ranking = await streamedRanking(deps, query, plan.ranking, effort).catch(late);
@@ -150,16 +150,14 @@ async function* endingWith<Some>(
   }
 }
 
-/** A client that is slow is asked about at each piece that it takes; looking through large values takes its time. */
-const heldBy = new WeakMap<readonly StoredRecord[], number>();
-
-function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): number {
-  const known = heldBy.get(rows);
-  if (known !== undefined) return known;
-  const size = heldSizes(root, rows).reduce((sum, each) => sum + each, 0);
-  const held = Math.min(size, MOST_HELD);
-  heldBy.set(rows, held);
-  return held;
+/** Looked at once: a client that is slow is asked about at each piece that it takes, and looking through large values takes time. */
+function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): () => number {
+  const total = () => heldSizes(root, rows).reduce((sum, each) => sum + each, 0);
+  let held: number | undefined;
+  return () => {
+    held ??= Math.min(total(), MOST_HELD);
+    return held;
+  };
 }
 
 /** Begins when it is its turn: what waits for that holds nothing decoded, and the head of its answer need not wait as long. */
