@@ -379,16 +379,12 @@ export class RecordStore {
       const first = last - count + 1;
       // Records may have existed before the table, and another program may still be making some.
       const isTaken = await this.hasAny(table, { _id: { $gte: first, $lte: last } });
-      if (!isTaken && !(first === 1 && (await this.#hasOlderRecords(table)))) return first;
-      await this.raiseSequence(table, await this.#greatestNumber(table));
+      if (!isTaken && first > 1) return first;
+      const greatest = await this.#greatestNumber(table);
+      // Records above all numbers that were given are older; those of others who were given one after us are not.
+      if (!isTaken && greatest <= (await lastGiven(this.#db, table.id))) return first;
+      await this.raiseSequence(table, greatest);
     }
-  }
-
-  /** Are there records above all numbers that were given? Those of others who were given one after us are not. */
-  async #hasOlderRecords(table: Table): Promise<boolean> {
-    if (!(await this.hasAny(table, { _id: { $gte: 1 } }))) return false;
-    const greatest = await this.#greatestNumber(table);
-    return greatest > (await lastGiven(this.#db, table.id));
   }
 
   async #greatestNumber(table: Table): Promise<number> {
