@@ -7,6 +7,7 @@ import { readConfig } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { openTestDatabase, type TestDatabase } from "./mongo/database-fixture.js";
 import { prepareTables } from "./prepare.js";
+import { changeTable } from "./schema/change-table.js";
 
 export interface StartedInstances {
   readonly database: TestDatabase;
@@ -41,6 +42,13 @@ export async function openInstances(options: MongoClientOptions = {}): Promise<S
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** Gives the first column of the only table another name, and waits until that is done. */
+export async function renameFirstColumn({ records }: Deps, table: string, name: string): Promise<void> {
+  const [{ id } = { id: "" }] = (await records.catalogStore.load())[0]?.columns ?? [];
+  const { done } = await changeTable(records, table, { columns: [{ id, name }] }, undefined);
+  await done;
 }
 
 /** Does something before one of the turns that an instance takes in its gate. @param at 1 = before the first */

@@ -5,9 +5,8 @@ import { type Collection, ObjectId } from "mongodb";
 import type { Deps } from "../deps.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { RecordStore } from "../mongo/record-store.js";
-import { changeTable } from "../schema/change-table.js";
 import { createTable } from "../schema/create-table.js";
-import { beforeTurn, openInstances, type StartedInstances } from "../started-fixture.js";
+import { beforeTurn, openInstances, renameFirstColumn, type StartedInstances } from "../started-fixture.js";
 import { Journal } from "./journal.js";
 import { repairJournal } from "./repair.js";
 
@@ -166,16 +165,9 @@ describe("what an instance has announced that died since", () => {
     const other = await instances.start();
     const records = some(600);
     await make(records);
-    const [{ id } = { id: "" }] = (await other.records.catalogStore.load())[0]?.columns ?? [];
     let told = 0;
     beforeTurn(one.records, 2, async () => {
-      const { done } = await changeTable(
-        other.records,
-        table,
-        { columns: [{ id, name: "heading" }] },
-        undefined,
-      );
-      await done;
+      await renameFirstColumn(other, table, "heading");
       told = (await toldOf(records)).length;
     });
     await repairJournal(one.records, { alone: true });

@@ -91,12 +91,12 @@ async function repairSome(
   const tables = tablesById(await catalogs.refresh());
   return journal.repair(ids, tables, {
     isKept: (table) => changes.keepsTable(table),
-    mayBeMade: (pending) =>
-      !alone && Math.abs(clock.now().getTime() - announcedAt(pending, clock.now())) < WRITTEN_WITHIN_MS,
+    mayBeMade: (pending) => !alone && isRecent(pending, clock.now()),
   });
 }
 
 /** What is changed that was changed in a time to come is of that time as well: then only the id tells when. */
-function announcedAt({ id, at }: Pick<Announced, "id" | "at">, now: Date): number {
-  return (at > now ? id.getTimestamp() : at).getTime();
+function isRecent({ id, at }: Pick<Announced, "id" | "at">, now: Date): boolean {
+  const announced = at > now ? id.getTimestamp() : at;
+  return Math.abs(now.getTime() - announced.getTime()) < WRITTEN_WITHIN_MS;
 }

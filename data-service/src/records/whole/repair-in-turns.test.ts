@@ -2,9 +2,13 @@
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { type Collection, ObjectId } from "mongodb";
 import type { Deps } from "../../deps.js";
-import { changeTable } from "../../schema/change-table.js";
 import { createTable } from "../../schema/create-table.js";
-import { beforeTurn, openInstances, type StartedInstances } from "../../started-fixture.js";
+import {
+  beforeTurn,
+  openInstances,
+  renameFirstColumn,
+  type StartedInstances,
+} from "../../started-fixture.js";
 import { repairUnfinished } from "./repair-unfinished.js";
 
 let instances: StartedInstances;
@@ -56,16 +60,9 @@ it("lets a change of the table pass in between, and takes back by its new names 
   const changed = await changedInHalf("before");
   await madeInHalf();
   await madeInHalf();
-  const [{ id } = { id: "" }] = (await other.records.catalogStore.load())[0]?.columns ?? [];
   let left = 0;
   beforeTurn(one.records, 2, async () => {
-    const { done } = await changeTable(
-      other.records,
-      table,
-      { columns: [{ id, name: "heading" }] },
-      undefined,
-    );
-    await done;
+    await renameFirstColumn(other, table, "heading");
     left = await letters.countDocuments({ title: "in half" });
   });
   await repairUnfinished(one.records, { alone: true });
