@@ -7,6 +7,7 @@ import { slowAnswers } from "../http/slow-answers.js";
 import type { Feed } from "../journal/feed.js";
 import { LOOK_AT_CALLER_MS } from "../lasting-caller.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
+import { only } from "../pieces.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
@@ -187,7 +188,7 @@ class Following {
   async #tellOf(entries: readonly Numbered[]): Promise<void> {
     const own = entries.filter(({ entry }) => entry.table === this.#base.table.id);
     if (own.length > 0)
-      for await (const parts of inRoom(own, (some) => this.#judge(some)))
+      for await (const parts of inRoom(own, (some) => this.#judge(some), only))
         for (const part of parts) if (!(await this.#sendAll(part))) return;
     this.#at = entries.at(-1)?.position ?? this.#at;
   }

@@ -1,6 +1,7 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
 import { BYTES_AT_ONCE, RawDocuments, SMALL } from "../../mongo/raw-documents.js";
+import { only } from "../../pieces.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 import type { StoredRecord } from "../../query/lower/document.js";
 import { asksTogether, mostRecords } from "../../query/lower/joined-or-together.js";
@@ -164,8 +165,4 @@ function heldBytes(root: AuthorizedNode, rows: readonly StoredRecord[]): () => n
 async function* inTurn<Some>(stint: Stint, source: AsyncIterable<Some>): AsyncGenerator<Some> {
   await stint.end();
   yield* source;
-}
-
-async function* only<Some>(some: Some): AsyncGenerator<Some> {
-  yield some;
 }

@@ -51,19 +51,21 @@ export class Room {
 }
 
 /**
- * Reads some, and in halves what has no room together.
+ * Reads some, and in halves what has no room together. What was read is held no longer than something is made of it: the next
+ * of it has that room.
  * @throws NoRoom when one alone has none
  */
-export async function* inRoom<Item, Read>(
+export async function* inRoom<Item, Read, Made>(
   items: readonly Item[],
-  read: (some: readonly Item[]) => Promise<readonly Read[]>,
-): AsyncGenerator<readonly Read[]> {
+  read: (some: readonly Item[]) => Promise<Read>,
+  make: (read: Read) => AsyncIterable<Made>,
+): AsyncGenerator<Made> {
   const all = await read(items).catch((error: unknown) => {
     if (items.length > 1 && error instanceof NoRoom) return undefined;
     throw error;
   });
-  if (all !== undefined) return yield all;
+  if (all !== undefined) return yield* make(all);
   const half = Math.ceil(items.length / 2);
-  yield* inRoom(items.slice(0, half), read);
-  yield* inRoom(items.slice(half), read);
+  yield* inRoom(items.slice(0, half), read, make);
+  yield* inRoom(items.slice(half), read, make);
 }

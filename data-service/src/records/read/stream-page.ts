@@ -3,7 +3,7 @@ import type { Json } from "@portico/shared/json";
 import type { Share } from "../../caller-shares.js";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/stored.js";
-import { piecesOf } from "../../pieces.js";
+import { only, piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../../query/ast.js";
 import { onlyIds } from "../../query/authorize-read.js";
@@ -89,7 +89,7 @@ async function* inParts(
     if (found === undefined) throw new NoRoom();
     return found;
   };
-  for (const some of piecesOf(page.parents, PARENTS_AT_ONCE)) yield* inRoom(some, readParents);
+  for (const some of piecesOf(page.parents, PARENTS_AT_ONCE)) yield* inRoom(some, readParents, only);
 }
 
 /** What becomes of the documents of a stream. */
@@ -119,7 +119,7 @@ export async function* shaped(
   for await (const documents of source) {
     count += documents.length;
     for (let at = 0, size = pace.next; at < documents.length; at += size, size = pace.next)
-      for await (const some of inRoom(documents.slice(at, at + size), completeInRoom)) yield* unfold(some);
+      yield* inRoom(documents.slice(at, at + size), completeInRoom, unfold);
   }
   done(count);
 }
