@@ -238,6 +238,32 @@ describe("streams that keep all connections busy", () => {
   });
 });
 
+describe("a read that nobody waits for any more", () => {
+  const leaving = async (worksOn: boolean): Promise<string[]> => {
+    const events: string[] = [];
+    const { client } = database.db;
+    const note = ({ commandName }: { readonly commandName: string }) => void events.push(commandName);
+    client.on("commandSucceeded", note);
+    const store = new RecordStore(database, PATIENCE_MS, { worksOn });
+    const stop = new Stop();
+    const limits = { maxTimeMS: PATIENCE_MS, signal: stop };
+    const read = store.read(table, [...SLOW, { $limit: ROWS }], limits).catch(String);
+    while (commands.length === 0) await delay(1);
+    stop.abort(new Error("gone"));
+    events.push(String(await read));
+    client.off("commandSucceeded", note);
+    return events;
+  };
+
+  it("is over at once", async () => {
+    expect(await leaving(false)).toEqual(["Error: gone"]);
+  });
+
+  it("is over when the database is done with it, where that works on", async () => {
+    expect(await leaving(true)).toEqual(["aggregate", "Error: gone"]);
+  });
+});
+
 describe("an explanation", () => {
   it("tells what was read until the time that was left for it was over", async () => {
     const store = storeWith(PATIENCE_MS);

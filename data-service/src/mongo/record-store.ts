@@ -30,7 +30,7 @@ import type { ReadLimits } from "./read-limits.js";
 import { lastGiven, raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
 import { listWith, listWithout } from "./update-parts.js";
-import { mostAnswered, readWhole } from "./whole-answer.js";
+import { mostAnswered, readToItsEnd, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
 export type UpdateOperators = UpdateFilter<BsonDocument>;
@@ -39,6 +39,14 @@ export type UpdateOperators = UpdateFilter<BsonDocument>;
 export interface Updated {
   /** As it is after the change; undefined when that is unknown. */
   readonly document: StoredRecord | undefined;
+}
+
+/** What differs between databases. */
+export interface RecordStoreOptions {
+  /** Other promises than the database's, for writes that are made safe in another way. */
+  readonly collections?: CollectionOptions;
+  /** Does the database work on at a read whose connection is closed? Then a read is over when it has been answered, and not before. */
+  readonly worksOn?: boolean;
 }
 
 /** Tells documents apart that have no id yet. */
@@ -55,6 +63,7 @@ export class RecordStore {
   readonly #limits: { readonly maxTimeMS: number; readonly batchSize: number };
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
+  readonly #worksOn: boolean;
   readonly #gathered: GatheredReads;
   /** The same for whoever reads large ones some at a time. */
   readonly #gatheredSmall: GatheredReads;
@@ -65,16 +74,16 @@ export class RecordStore {
 
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
-   * @param options other promises than the database's, for writes that are made safe in another way
    */
   constructor(
     { db, cursorKills }: Pick<Store, "db" | "cursorKills">,
     timeoutMs: number,
-    options: CollectionOptions = {},
+    { collections = {}, worksOn = false }: RecordStoreOptions = {},
   ) {
     this.#db = db;
     this.#cursorKills = cursorKills;
-    this.#options = options;
+    this.#options = collections;
+    this.#worksOn = worksOn;
     this.timeoutMs = timeoutMs;
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
@@ -426,7 +435,8 @@ export class RecordStore {
     most: number,
     limits?: ReadLimits,
   ): Promise<Answered | undefined> {
-    return readWhole(this.#db, { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits });
+    const readAll = this.#worksOn ? readToItsEnd : readWhole;
+    return readAll(this.#db, { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits });
   }
 
   #cursor(table: Table, pipeline: Stage[], limits?: ReadLimits): AbstractCursor<StoredRecord> {

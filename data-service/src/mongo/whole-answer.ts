@@ -55,6 +55,17 @@ export async function readWhole(db: Db, read: WholeRead): Promise<Answered | und
   });
 }
 
+/**
+ * The same of a database that works on at what nobody waits for any more: it is over when the database is done with it, so that
+ * nobody who has left asks more meanwhile.
+ */
+export async function readToItsEnd(db: Db, { signal, ...read }: WholeRead): Promise<Answered | undefined> {
+  signal?.throwIfAborted();
+  const documents = await readWhole(db, read);
+  signal?.throwIfAborted();
+  return documents;
+}
+
 async function inOneMessage(
   db: Db,
   { collection, pipeline, most, maxTimeMS, signal }: WholeRead,

@@ -102,7 +102,7 @@ const clock = systemClock;
 export function makeRecords(from: RecordSources): RecordParts {
   const { config, secrets, metrics, logger } = from;
   const { db } = from.store;
-  const store = new RecordStore(from.store, config.queryTimeoutMs);
+  const store = new RecordStore(from.store, config.queryTimeoutMs, { worksOn: isEmbedded(config) });
   const tables = tableParts(from);
   const { catalogs, catalogStore, presence } = tables;
   const journal = journalParts(from, store);
@@ -240,7 +240,7 @@ function writeParts(
   { store, journal, counts, instance }: WriteSources,
 ): WriteParts {
   const light = isEmbedded(config)
-    ? new RecordStore(database, config.queryTimeoutMs, unflushed(true))
+    ? new RecordStore(database, config.queryTimeoutMs, { collections: unflushed(true), worksOn: true })
     : store;
   const journaled = { light, journal, instance, now: () => clock.now(), turns: new Map() };
   const writesOn = (store: RecordStore, actor: Actor): CountedWrites =>
