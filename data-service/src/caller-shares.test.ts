@@ -140,32 +140,60 @@ describe("the questions of one caller", () => {
     expect(underWay()).toEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  it("are as many as fit into the queue of the database while they are quick, and else as it works on", async () => {
-    const { ask, askMany, underWay, end, pass } = rig(20, { mostSlow: 8 });
-    void askMany(ann, 9);
-    expect(underWay()).toHaveLength(4);
-    pass(249);
-    end(0);
-    await settled();
-    expect(underWay()).toHaveLength(8);
-    void askMany(ann, 9);
-    expect(underWay()).toHaveLength(10);
-    pass(250);
-    for (let ended = 0; ended < 7; ended += 1) end(0);
-    await settled();
-    expect(underWay()).toHaveLength(4);
-    // What is quick once is no proof.
-    end(3);
-    await settled();
-    expect(underWay()).toHaveLength(4);
-    pass(2_000);
-    while (underWay().length > 0) {
-      end(0);
-      await settled();
-    }
-    pass(2_000);
-    await Promise.all([ask(ann), settled().then(() => end(0))]);
-    void askMany(ann, 20);
-    expect(underWay()).toHaveLength(10);
+  describe("where the database works on fewer at once than it has connections", () => {
+    const embedded = () => {
+      const made = rig(20, { mostSlow: 8 });
+      const endSome = async (count: number): Promise<void> => {
+        for (let ended = 0; ended < count; ended += 1) made.end(0);
+        await settled();
+      };
+      return { ...made, endSome };
+    };
+
+    it("are one more for each quick answer, to half of the connections", async () => {
+      const { askMany, underWay, endSome, pass } = embedded();
+      void askMany(ann, 40);
+      expect(underWay()).toHaveLength(4);
+      pass(249);
+      await endSome(1);
+      expect(underWay()).toHaveLength(5);
+      await endSome(4);
+      expect(underWay()).toHaveLength(9);
+      await endSome(4);
+      expect(underWay()).toHaveLength(10);
+    });
+
+    it("are few again as soon as one of them takes long, and for a while after it", async () => {
+      const { askMany, underWay, endSome, pass } = embedded();
+      void askMany(ann, 90);
+      await endSome(4);
+      await endSome(8);
+      expect(underWay()).toHaveLength(10);
+      pass(250);
+      await endSome(6);
+      expect(underWay()).toHaveLength(4);
+      await endSome(4);
+      for (let passed = 200; passed < 2_000; passed += 200) {
+        pass(200);
+        await endSome(4);
+        expect(underWay()).toHaveLength(4);
+      }
+      pass(200);
+      await endSome(4);
+      expect(underWay()).toHaveLength(8);
+    });
+
+    it("are few at first after a pause: what was quick before says nothing of it", async () => {
+      const { askMany, underWay, endSome, pass } = embedded();
+      void askMany(ann, 30);
+      while (underWay().length > 0) await endSome(1);
+      pass(999);
+      void askMany(ann, 10);
+      expect(underWay()).toHaveLength(10);
+      await endSome(10);
+      pass(1_000);
+      void askMany(ann, 10);
+      expect(underWay()).toHaveLength(4);
+    });
   });
 });

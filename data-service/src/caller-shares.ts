@@ -10,7 +10,7 @@ import type { Principal } from "./principal.js";
 export interface ShareLimits {
   /** How many questions the database is asked at once, by all together. */
   readonly most: number;
-  /** How many of them it works on at once: no more for callers who ask what takes long. */
+  /** How many of them it works on at once: no more for callers who ask what takes long, or may do so. */
   readonly mostSlow: number;
 }
 
@@ -34,7 +34,9 @@ export interface ShareNotes {
 /** A question that takes longer is slow, and so is its caller for a while. */
 const SLOW_MS = 250;
 const SLOW_FOR_MS = 2_000;
-/** Of how many callers it is remembered whether they ask what is quick. */
+/** What a caller asked before a pause of this length says nothing of what comes after it. */
+const PAUSE_MS = 1_000;
+/** Of how many callers it is remembered how quick their questions were. */
 const REMEMBERED = 1_000;
 const RETRY_AFTER_SECONDS = 2;
 
@@ -50,14 +52,19 @@ interface Caller {
   readonly underWay: LinkedSet<Question>;
   /** In the order in which they came. */
   readonly waiting: LinkedSet<WaitingQuestion>;
-  /** A caller of whom nothing is known counts as slow: what comes first may be very much. */
-  quickFrom: number;
+  /** Quick answers since the last pause or slow one. What comes first may be very much, so each of them lets one more begin. */
+  quick: number;
+  /** Quick answers count again from then on. */
+  slowUntil: number;
+  endedAt: number;
 }
 
 const newCaller = (): Caller => ({
   underWay: new LinkedSet(),
   waiting: new LinkedSet(),
-  quickFrom: Number.POSITIVE_INFINITY,
+  quick: 0,
+  slowUntil: 0,
+  endedAt: 0,
 });
 
 export class CallerShares {
@@ -95,18 +102,20 @@ export class CallerShares {
   /** Several who take all that they may leave as much as each of them has. */
   #mayBegin(caller: Caller): boolean {
     const own = caller.underWay.size;
-    const most = this.#isQuick(caller) ? this.#limits.most : this.#limits.mostSlow;
-    return own < Math.max(1, Math.floor((most - (this.#underWay - own)) / 2));
+    const { most, mostSlow } = this.#limits;
+    const all = Math.min(most, mostSlow + 2 * this.#earned(caller));
+    return own < Math.max(1, Math.floor((all - (this.#underWay - own)) / 2));
   }
 
-  #isQuick({ quickFrom, underWay }: Caller): boolean {
+  #earned({ quick, underWay }: Caller): number {
     const now = this.#now();
-    return now >= quickFrom && now - (underWay.first?.since ?? now) < SLOW_MS;
+    return now - (underWay.first?.since ?? now) < SLOW_MS ? quick : 0;
   }
 
-  #begin({ underWay }: Caller): Question {
+  #begin(caller: Caller): Question {
     const question = { since: this.#now() };
-    underWay.add(question);
+    if (caller.underWay.size === 0 && question.since - caller.endedAt >= PAUSE_MS) caller.quick = 0;
+    caller.underWay.add(question);
     this.#underWay += 1;
     return question;
   }
@@ -115,8 +124,11 @@ export class CallerShares {
     caller.underWay.delete(question);
     this.#underWay -= 1;
     const now = this.#now();
-    if (now - question.since >= SLOW_MS) caller.quickFrom = now + SLOW_FOR_MS;
-    else if (caller.quickFrom === Number.POSITIVE_INFINITY) caller.quickFrom = now;
+    caller.endedAt = now;
+    if (now - question.since >= SLOW_MS) {
+      caller.quick = 0;
+      caller.slowUntil = now + SLOW_FOR_MS;
+    } else if (now >= caller.slowUntil) caller.quick += 1;
     for (const each of this.#waiting) this.#beginWaiting(each);
   }
 
