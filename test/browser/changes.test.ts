@@ -1,7 +1,10 @@
 // A page of the app follows changes with the browser's own EventSource and nothing but its cookies.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { type Api, asAdmin } from "../support/api.js";
+import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { startBrowser } from "./browser.js";
 
@@ -9,6 +12,8 @@ declare global {
   interface Window {
     /** What the page was told, short. */
     told: string[];
+    /** The titles that the page shows, by id. */
+    shown: Map<string, string>;
   }
 }
 
@@ -26,9 +31,11 @@ describe("a page that follows changes", () => {
       startStack({ env: { ACCESS_TOKEN_TTL_SECONDS: String(ACCESS_TOKEN_SECONDS) } }),
       startBrowser(),
     ]);
-    await admin().then((api) =>
-      api.post("/svc_table", { name: "tasks", changes: true, columns: [{ name: "title", type: "string" }] }),
-    );
+    const columns = [
+      { name: "title", type: "string" },
+      { name: "done", type: "boolean", default: false },
+    ];
+    await admin().then((api) => api.post("/svc_table", { name: "tasks", changes: true, columns }));
     page = await browser.newPage();
     await page.goto(stack.appUrl);
     const status = await page.evaluate(async (credentials) => {
@@ -92,4 +99,72 @@ describe("a page that follows changes", () => {
       ...["ready", "first", "after the token", "ready", "meanwhile", "last"],
     ]);
   });
+
+  test("shows what there is, as the README's lines do it, also where the list is older than what was told", async () => {
+    const api = await admin();
+    const [{ id: ghost }] = (await api.post("/tasks", { title: "ghost" })).body.data;
+    const errors: string[] = [];
+    page.on("pageerror", ({ message }) => errors.push(message));
+    const [asked, answered] = [signal(), signal()];
+    await page.route(/\/api\/tasks\?/, async (route) => {
+      const response = await route.fetch();
+      asked.give();
+      await answered.given;
+      await route.fulfill({ response });
+    });
+    await page.evaluate(aroundTheLines);
+    await page.evaluate(`(() => { ${await readmeLines()} })()`);
+    await asked.given;
+    expect((await api.delete(`/tasks/${ghost}`)).status).toBe(200);
+    for (const title of ["one", "two", "three"]) {
+      const [{ id }] = (await api.post("/tasks", { title })).body.data;
+      if (title !== "three") await api.delete(`/tasks/${id}`);
+    }
+    // Ready, and that one is gone, three are there, and two of them gone.
+    await until(7);
+    answered.give();
+    await page.waitForFunction(() => window.shown.size > 0);
+    await make("at last");
+    await page.waitForFunction(() => [...window.shown.values()].includes("at last"));
+    const shown = await page.evaluate(() => [...window.shown.values()]);
+    const { data } = (await api.get("/tasks", { fields: "title", limit: "0" })).body;
+    expect(shown.sort()).toEqual(data.map(({ title }: { title: string }) => title).sort());
+    expect(shown).not.toContain("ghost");
+    expect(errors).toEqual([]);
+  });
 });
+
+function signal(): { readonly given: Promise<void>; readonly give: () => void } {
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give: () => give() };
+}
+
+/** The page that the README's lines belong to, and a stream that tells when all is told. */
+function aroundTheLines(): void {
+  window.told = [];
+  window.shown = new Map();
+  const show = ({ id, title }: { id: string; title: string }) => void window.shown.set(id, title);
+  const showAll = (list: { id: string; title: string }[]): void => {
+    window.shown.clear();
+    for (const each of list) show(each);
+  };
+  const hide = (id: string) => void window.shown.delete(id);
+  const readTheList = async () => {
+    const filter = encodeURIComponent(JSON.stringify({ done: false }));
+    return (await (await fetch(`/api/tasks?limit=0&filter=${filter}`)).json()).data;
+  };
+  Object.assign(window, { show, showAll, hide, readTheList });
+  const source = new EventSource("/api/tasks/changes");
+  for (const event of ["ready", "created", "deleted"])
+    source.addEventListener(event, () => window.told.push(event));
+}
+
+async function readmeLines(): Promise<string> {
+  const readme = await readFile(join(projectRoot, "README.md"), "utf8");
+  const [lines] = [...readme.matchAll(/```js\n(.*?)```/gs)].flatMap(([, block]) => block ?? []);
+  if (lines === undefined) throw new Error("the README shows no lines that follow changes");
+  return lines;
+}
