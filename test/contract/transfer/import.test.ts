@@ -256,7 +256,7 @@ describe("a line with a cell that is no JSON", () => {
           messages: [
             extra,
             'count: must be a whole number, not "x"',
-            "friends: must be a list of ids, not a number",
+            "friends: must be the list of all ids to link, not a number",
           ],
         },
         { line: 3, messages: [friends] },

@@ -246,7 +246,7 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
     const id = linkId(target, json, name, taking);
     return id === undefined ? undefined : { ...set, ids: [id] };
   }
-  if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
+  if (!isArray(json)) return report(name, `must be the list of all ids to link, not ${kindOf(json)}`);
   if (json.length > LIMITS.links) return report(name, `must not have more than ${LIMITS.links} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, taking));
   const found = ids.filter((id) => id !== undefined);
