@@ -18,31 +18,35 @@ const SERVICE = { email: "service@example.com", password: "the service's" };
 let stack: Stack;
 let annId: string;
 let service: Service;
+let serviceToken: string;
 
 interface Service {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Runs it on a free port. */
-async function startService(porticoUrl: string, token: string): Promise<Service> {
-  const child: ChildProcess = spawn(process.execPath, [join(projectRoot, "examples/service/service.mjs")], {
-    env: {
-      PATH: process.env.PATH,
-      PORTICO_URL: porticoUrl,
-      APP_URL: stack.appUrl,
-      PORTICO_TOKEN: token,
-      PORT: "0",
-    },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+/** Runs a program of the example. */
+function startProgram(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const [name = "", ...rest] = args;
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(projectRoot, "examples/service", name), ...rest],
+    { env: { PATH: process.env.PATH, ...env }, stdio: ["ignore", "pipe", "ignore"] },
+  );
   if (child.stdout === null) throw new Error("no output");
-  const [line] = await once(createInterface(child.stdout), "line");
   const stop = async () => {
     const ended = once(child, "exit");
     child.kill();
     await ended;
   };
+  return { lines: createInterface(child.stdout), stop };
+}
+
+/** Runs the service on a free port. */
+async function startService(porticoUrl: string, token: string): Promise<Service> {
+  const env = { PORTICO_URL: porticoUrl, APP_URL: stack.appUrl, PORTICO_TOKEN: token, PORT: "0" };
+  const { lines, stop } = startProgram(["service.mjs"], env);
+  const [line] = await once(lines, "line");
   return { url: String(line), stop };
 }
 
@@ -54,6 +58,7 @@ beforeAll(async () => {
   const owner: Api = await signIn(`${stack.appUrl}/api`, SERVICE);
   const wish = { name: "example", expiresAt: "never", readOnly: true };
   const { token } = await make(owner, "auth/api-tokens", wish);
+  serviceToken = token;
   service = await startService(stack.dataUrl, token);
 });
 
@@ -106,6 +111,41 @@ describe("the example service", () => {
     const [head, claims] = (await tokenOf(ANN)).split(".");
     for (const token of [undefined, "nonsense", `${head}.${claims}.${"A".repeat(86)}`, "svc_pat_x"]) {
       expect((await ask(token)).status).toBe(401);
+    }
+  });
+});
+
+describe("the example that follows a table", () => {
+  it("is told what happens, also while the data service was away", async () => {
+    const admin = await asAdmin(stack);
+    await make(admin, "svc_table", {
+      name: "tasks",
+      changes: true,
+      columns: [{ name: "title", type: "text" }],
+    });
+    await make(admin, "svc_permission", { role: null, table: "tasks", action: "read", fields: "title" });
+    const told: string[] = [];
+    const reach = (count: number) =>
+      until(
+        () => told.length,
+        (seen) => seen >= count,
+      );
+    const env = { PORTICO_URL: stack.dataUrl, PORTICO_TOKEN: serviceToken };
+    const { lines, stop } = startProgram(["follow.mjs", "tasks"], env);
+    lines.on("line", (line) => told.push(line));
+    try {
+      await reach(1);
+      const first = await make(admin, "tasks", { title: "Zoë: a\nb" });
+      await reach(2);
+      await stack.dataService.stop("SIGKILL");
+      await stack.restartDataService();
+      const second = await make(await asAdmin(stack), "tasks", { title: "meanwhile" });
+      await reach(4);
+      const said = ({ id }: { id: string }, title: string) =>
+        `created ${id} ${JSON.stringify({ id, title })}`;
+      expect(told).toEqual(["ready", said(first, "Zoë: a\nb"), "ready", said(second, "meanwhile")]);
+    } finally {
+      await stop();
     }
   });
 });
