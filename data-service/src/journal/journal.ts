@@ -79,10 +79,14 @@ export class Journal {
 
   /**
    * Resolves when the entries are in the journal, on disk. All that wait at the same moment are written together.
+   * @param isKept whether they become a part of the history
    * @returns those that nobody had published before
    */
-  async publish(table: Table, entries: readonly Entry[]): Promise<readonly Entry[]> {
-    const isKept = table.history === true;
+  async publish(
+    table: Table,
+    entries: readonly Entry[],
+    isKept = table.history === true,
+  ): Promise<readonly Entry[]> {
     const written = entries.map(
       (entry) =>
         new Promise<boolean>((resolve, reject) => {
@@ -120,9 +124,19 @@ export class Journal {
   /**
    * For new records that were taken back, as if they had never been: others may have told of them already, and then it is told
    * that they have gone. Whoever tells of them from now on finds that out (see complete).
+   * @param made how their making was announced
+   * @param ends how the end of those was announced that followers may have read: they are told of it also where nobody has told
+   * of the making, and then the history has nothing of either
    */
-  async takenBack(table: Table, pending: readonly Pending[]): Promise<void> {
-    await this.#tellGone(table, await this.#deps.journal.entries(pending.map(({ id }) => id)));
+  async takenBack(table: Table, made: readonly Pending[], ends: readonly Pending[]): Promise<void> {
+    const told = await this.#deps.journal.entries(made.map(({ id }) => id));
+    const isTold = new Set(told.map(({ record }) => idText(table, record)));
+    const untold = ends.filter(({ record }) => !isTold.has(idText(table, record)));
+    // Before the end of the others is told: whoever does that waits for what is announced of it.
+    await this.withdraw(ends.filter((each) => !untold.includes(each)));
+    const entries = untold.map((each) => entryOf(table, each));
+    await this.publish(table, entries, false);
+    await this.#tellGone(table, told);
   }
 
   /** Tells of the end of records whose making was told, unless they are there, or their end is known. */

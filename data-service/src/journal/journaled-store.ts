@@ -7,7 +7,7 @@ import { isJournaled, type Table } from "../catalog/catalog.js";
 import { idText } from "../catalog/record-ids.js";
 import { sameValue } from "../catalog/restore-value.js";
 import type { Stored } from "../catalog/stored.js";
-import { isUnanswered, throwAway } from "../mongo/driver-errors.js";
+import { insertedBefore, isUnanswered, throwAway } from "../mongo/driver-errors.js";
 import type { RecordStore, Updated, UpdateOperators } from "../mongo/record-store.js";
 import { type ListChange, listWith, listWithout } from "../mongo/update-parts.js";
 import { piecesOf } from "../pieces.js";
@@ -88,7 +88,7 @@ export class JournaledStore {
         made.map(({ document }) => document),
       );
     } catch (error) {
-      if (isRefusal(error)) await this.#takeBack(table, pending);
+      if (isRefusal(error)) await this.#takeBack(table, pending, documents.slice(0, insertedBefore(error)));
       throw error;
     }
     const entries = made.map((each) => entryOf(table, each.pending, each.document));
@@ -146,16 +146,23 @@ export class JournaledStore {
     return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
   }
 
-  /** For inserts that were refused halfway: whatever was inserted is removed, and nothing is published that others have not. */
-  async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
+  /**
+   * For inserts that were refused halfway: whatever was inserted is removed. Nobody is told of its making, unless others have told
+   * of it; but lists may have shown it, so followers are told of its end, which is announced as any other.
+   */
+  async #takeBack(table: Table, pending: readonly Pending[], inserted: readonly Document[]): Promise<void> {
     const ours = {
       _id: { $in: pending.map(({ record }) => record) },
       [`${CHANGE_FIELD}.e`]: { $in: pending.map(({ id }) => id) },
     };
     const { store, journal } = this.#deps;
     if (pending.length > 1) {
+      const followed = table.changes === true ? inserted : [];
+      // As if they named no change: where others tell of the making after all, they still tell of its end, for the history.
+      const ends = followed.map((document) => this.#pending(table, "deleted", document));
+      if (ends.length > 0) await journal.announce(ends);
       await store.remove(table, ours);
-      await journal.takenBack(table, pending);
+      await journal.takenBack(table, pending, ends);
     }
     await journal.withdraw(pending);
   }

@@ -1,5 +1,7 @@
-// Records of a request that is refused halfway, which others have told of before they were gone again: it is told that they went.
+// Records of a request that is refused halfway, which others have read or told of before they were gone again: it is told that
+// they went.
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import {
   type BehindProxy,
@@ -7,9 +9,17 @@ import {
   startBehindProxy,
   startQuickAndSlow,
 } from "../../support/behind-proxy.js";
-import { afterWrites, isCommand, isReadOf, type Stopped, stopAt } from "../../support/command-proxy.js";
+import {
+  afterWrites,
+  goingOn,
+  isCommand,
+  isReadOf,
+  type Stopped,
+  stopAt,
+} from "../../support/command-proxy.js";
 import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
+import { REPAIRING_OFTEN } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
 
 let system: QuickAndSlow;
@@ -19,7 +29,7 @@ let slow: Api;
 let source: EventSource | undefined;
 
 beforeAll(async () => {
-  system = await startQuickAndSlow();
+  system = await startQuickAndSlow(REPAIRING_OFTEN);
   ({ api, held, slow } = system);
   const columns = [
     { name: "name", type: "string" },
@@ -42,9 +52,12 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** A list that is refused for its last record, and has not yet taken back its first. */
-async function refusedHalfway(name: string): Promise<Stopped<Answer> & { readonly first: string }> {
-  source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+/** A list that is refused for its last record, and has not yet taken back its first. @param query of who follows */
+async function refusedHalfway(
+  name: string,
+  query = "",
+): Promise<Stopped<Answer> & { readonly first: string }> {
+  source = await openEvents(`${held.stack.dataUrl}/shows/changes${query}`);
   const list = [{ name }, { name: "last", code: "taken" }];
   const refused = await stopAt(held.proxy, isCommand("delete", "shows"), () => slow.post("/shows", list));
   const [first] = (await api.get("/shows", { filter: { name } })).body.data;
@@ -64,6 +77,65 @@ async function toldOf(id: string): Promise<Row> {
   };
 }
 
+/** As if a minute had passed since an instance was killed. */
+async function takenForDead(db: Db): Promise<void> {
+  const announced = db.collection("_journal_pending");
+  const names = await announced.distinct("instance");
+  await announced.updateMany({}, { $set: { at: new Date(Date.now() - 60_000) } });
+  await db.collection<{ _id: string }>("_instances").deleteMany({ _id: { $in: names } });
+}
+
+it("tells whoever may have listed them that they are gone, and keeps nothing of them", async () => {
+  const { first, goOn, answer } = await refusedHalfway("listed");
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect(await toldOf(first)).toEqual({ events: ["deleted"], history: [] });
+  const gone = source?.told.filter(({ event }) => event === "deleted");
+  expect(gone?.map(({ data }) => data)).toEqual([
+    { event: "deleted", id: first, revision: 1, at: expect.any(String) },
+  ]);
+});
+
+it.each([
+  ["what matches", { name: { _in: ["filtered", "later"] } }, ["deleted"]],
+  ["nothing of what does not match", { name: "later" }, []],
+])("tells who asked for some of them %s", async (_which, filter, events) => {
+  const query = `?filter=${encodeURIComponent(JSON.stringify(filter))}`;
+  const { first, goOn, answer } = await refusedHalfway("filtered", query);
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect((await toldOf(first)).events).toEqual(events);
+});
+
+it("tells who asked for what links to them to load anew", async () => {
+  const filter = JSON.stringify({ tickets: { name: "any" } });
+  const { goOn, answer } = await refusedHalfway("linked", `?filter=${encodeURIComponent(filter)}`);
+  goOn();
+  expect((await answer).status).toBe(409);
+  expect(await source?.first(1, "reset", ...CHANGES)).toMatchObject([{ event: "reset" }]);
+});
+
+it("tells so where the process dies before it could", async () => {
+  const dying = await startBehindProxy(held.stack);
+  try {
+    source = await openEvents(`${held.stack.dataUrl}/shows/changes`);
+    const maker = await asAdmin(dying.stack);
+    const list = [{ name: "dying" }, { code: "taken" }];
+    const refused = await stopAt(dying.proxy, isCommand("delete", "shows"), () =>
+      maker.post("/shows", list).catch(() => undefined),
+    );
+    const [{ id }] = (await api.get("/shows", { filter: { name: "dying" } })).body.data;
+    await goingOn(dying.proxy, isReadOf("_journal"), refused);
+    expect((await api.get(`/shows/${id}`)).status).toBe(404);
+    dying.stack.dataService.process.kill("SIGKILL");
+    await refused.answer;
+    await takenForDead(dying.db);
+    expect(await source.first(1, ...CHANGES)).toMatchObject([{ event: "deleted", data: { id } }]);
+  } finally {
+    await dying.stop();
+  }
+});
+
 const both = { events: ["created", "deleted"], history: ["deleted 2", "created 1"] };
 
 it("tells so where they were told of before", async () => {
@@ -74,16 +146,22 @@ it("tells so where they were told of before", async () => {
   expect(await toldOf(first)).toEqual(both);
 });
 
-it("tells so where they are told of afterwards", async () => {
-  const { first, goOn, answer } = await refusedHalfway("afterwards");
-  const telling = await stopAt(held.proxy, isCommand("insert", "_journal"), () =>
-    slow.patch(`/shows/${first}`, { name: "other" }),
-  );
-  goOn();
-  expect((await answer).status).toBe(409);
-  telling.goOn();
-  expect((await telling.answer).status).toBe(404);
-  expect(await toldOf(first)).toEqual(both);
+it("tells so once more where their making is told of afterwards", async () => {
+  const other = await startBehindProxy(held.stack);
+  try {
+    const { first, goOn, answer } = await refusedHalfway("afterwards");
+    const teller = await asAdmin(other.stack);
+    const telling = await stopAt(other.proxy, isCommand("insert", "_journal"), () =>
+      teller.patch(`/shows/${first}`, { name: "other" }),
+    );
+    goOn();
+    expect((await answer).status).toBe(409);
+    telling.goOn();
+    expect((await telling.answer).status).toBe(404);
+    expect(await toldOf(first)).toEqual({ ...both, events: ["deleted", ...both.events] });
+  } finally {
+    await other.stop();
+  }
 });
 
 it("tells nothing more of one that others have changed before it was taken back", async () => {
