@@ -1,6 +1,7 @@
 // Refusals of the store of records that use cases recognise, or give in the same words.
 import { AppError } from "@portico/shared/app-error";
 import type { Column, Relation, Table } from "./catalog/catalog.js";
+import { asWhole } from "./records/body/violations.js";
 
 /** The refusal of a read if one of its records is larger than the database can hold. */
 export class RecordTooLarge extends AppError {
@@ -29,6 +30,14 @@ export function isTookTooLong(error: unknown): boolean {
   return error instanceof AppError && error.code === "QUERY_TIMEOUT";
 }
 
+/** Where in a request that makes several records the refused one stands. */
+export interface TakenPlace {
+  /** What violations in it begin with. */
+  readonly place: string;
+  /** The record of the same request that has the value, where it is none from before. */
+  readonly by: string | undefined;
+}
+
 /**
  * Something unique is taken. As the database refuses it, this names everything that is unique together;
  * `records/write/tell-taken` reduces that to what the caller may know.
@@ -36,15 +45,23 @@ export function isTookTooLong(error: unknown): boolean {
 export class Taken extends AppError {
   readonly table: Table | undefined;
   readonly members: readonly (Column | Relation)[];
+  readonly at: TakenPlace | undefined;
 
   /** @param table undefined if not even its name may be told */
-  constructor(table: Table | undefined, members: readonly (Column | Relation)[], cause: unknown) {
+  constructor(
+    table: Table | undefined,
+    members: readonly (Column | Relation)[],
+    cause: unknown,
+    at?: TakenPlace,
+  ) {
     const names = members.map(({ name }) => name);
-    const message = takenText(table, names);
+    const text = at?.by === undefined ? takenText(table, names) : takenByText(at.by, names);
+    const message = at === undefined ? text : [(names.length > 0 ? at.place : asWhole(at.place)) + text];
     if (names.length === 0) super("CONFLICT", { message, cause });
     else super("DUPLICATE_RESOURCE", { message, details: { fields: names }, cause });
     this.table = table;
     this.members = members;
+    this.at = at;
   }
 }
 
@@ -56,4 +73,10 @@ export function takenText(table: Table | undefined, names: readonly string[]): s
   return table.singleton
     ? `"${table.name}" holds a single record, and it exists already.`
     : `A record of "${table.name}" exists already that this one must differ from.`;
+}
+
+/** The words for a value that another record of the same request has. @param names empty where none may be told */
+export function takenByText(place: string, names: readonly string[]): string {
+  if (names.length === 0) return `${place} already has a value that this one must differ from`;
+  return `${names.join(", ")}: ${place} has this value already`;
 }

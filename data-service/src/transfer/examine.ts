@@ -171,7 +171,7 @@ export function isAboutRecords(error: unknown): error is AppError {
 const POSITION = /^\[(\d+)\](?:\.|: )/;
 
 /** Violations in a list begin with the position of their record. @returns undefined when one does not */
-function byPosition(refusal: AppError): Map<number, string[]> | undefined {
+export function byPosition(refusal: AppError): Map<number, string[]> | undefined {
   const messages = new Map<number, string[]>();
   for (const message of refusal.violations) {
     const position = POSITION.exec(message);

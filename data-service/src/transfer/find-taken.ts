@@ -7,9 +7,9 @@ import type { Stored } from "../catalog/stored.js";
 import { broughtId, type WritePlan } from "../records/body/write-plan.js";
 import { stateCondition } from "../records/delete/kept.js";
 import type { RecordDeps } from "../records/record-deps.js";
+import { uniqueKey } from "../records/unique-key.js";
 import { havingAny, uniqueFields } from "../records/unique-values.js";
-import { takenText } from "../store-refusals.js";
-import { uniqueKey } from "./unique-key.js";
+import { takenByText, takenText } from "../store-refusals.js";
 
 /** The unique values seen so far, each with the line that has it. */
 export type SeenValues = Map<string, number>;
@@ -110,6 +110,5 @@ async function storedKeys(
 
 function earlierText([first]: readonly string[], names: readonly string[], line: number): string {
   if (first === SINGLETON_FIELD) return `line ${line} is already the only record that the table can hold`;
-  if (names.length === 0) return `line ${line} already has a value that this one must differ from`;
-  return `${names.join(", ")}: line ${line} has this value already`;
+  return takenByText(`line ${line}`, names);
 }

@@ -6,14 +6,14 @@
 
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../lasting-caller.js";
-import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
+import { asRefusal } from "../mongo/driver-errors.js";
 import { CallerChanged } from "../records/acting-for.js";
 import { decideAs } from "../records/decide-as.js";
 import { findTable, requireSameNames } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { createBatch } from "../records/write/create-batch.js";
 import { bindHeader } from "./bind-header.js";
-import { bodyOfRow, examine, isAboutRecords, type Rejected, type Target } from "./examine.js";
+import { bodyOfRow, byPosition, examine, isAboutRecords, type Rejected, type Target } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
@@ -170,16 +170,13 @@ async function takeBatch(
 /** For a refusal that no line causes on its own, or any more; and for one that only the database can tell. */
 function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
   const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
-  const at = batch.length === 1 ? 0 : batch.every(isFlat) ? refusedAt(refusal) : undefined;
-  const line = at === undefined ? undefined : batch[at]?.line;
-  if (line !== undefined) return { line, messages: refusal.violations };
+  for (const [at, messages] of byPosition(refusal) ?? []) {
+    const line = batch[at]?.line;
+    if (line !== undefined) return { line, messages };
+  }
+  if (batch.length === 1) return { line: first, messages: refusal.violations };
   const messages = refusal.violations.map((message) => `or one of those up to ${last}: ${message}`);
   return { line: first, messages };
-}
-
-/** It brings no other records, whose insert might be the one that was refused. */
-function isFlat(row: Row): boolean {
-  return Object.values(bodyOfRow(row) ?? {}).every((value) => typeof value !== "object" || value === null);
 }
 
 /** @returns why the batch was refused @throws what is not about its records */

@@ -1198,6 +1198,21 @@ describe("a unique value that is taken", () => {
     expect(codeOf(await ann.post(`/${pairs}`, { a: "1" }))).toEqual(nameless);
   });
 
+  it("is told with its place in a list, by the same columns", async () => {
+    await make(admin, pairs, { a: "1", yy: "one" });
+    const placed = 'a: a record of "pairs" with this value exists already';
+    expect(codeOf(await ann.post(`/${pairs}`, [{ a: "1" }]))).toEqual([
+      ...[409, "DUPLICATE_RESOURCE", [`[0].${placed}`], ["a"]],
+    ]);
+    expect(codeOf(await ann.post(`/${pairs}`, [{ a: "2" }, { a: "3" }]))).toEqual([
+      ...[409, "CONFLICT", ["[1]: [0] already has a value that this one must differ from"], undefined],
+    ]);
+    await make(admin, pairs, {});
+    expect(codeOf(await ann.post(`/${pairs}`, [{ a: "2" }]))).toEqual([
+      ...[409, "CONFLICT", [`[0]: ${nameless[2]}`], undefined],
+    ]);
+  });
+
   it("is told in the same way by imports", async () => {
     const files = await filesOf(stack, ANN);
     await make(admin, pairs, { a: "1", yy: "one" });

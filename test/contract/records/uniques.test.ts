@@ -6,6 +6,8 @@ import { atOnce, make, makeTable, read, tally, valuesOf } from "./make.js";
 
 const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 3);
 
+const CODE = { name: "code", type: "string", unique: true };
+
 let stack: Stack;
 let admin: Api;
 
@@ -16,7 +18,7 @@ beforeAll(async () => {
   await makeTable(admin, {
     name: "items",
     columns: [
-      { name: "code", type: "string", unique: true },
+      CODE,
       { name: "number", type: "bigint", unique: true },
       { name: "day", type: "date", unique: true },
       { name: "shelf", type: "string" },
@@ -145,6 +147,80 @@ describe("a list of new records with a duplicate", () => {
     const answer = await admin.post("/items", [{ code: "twin-1" }, { code: "twin-2" }, { code: "twin-1" }]);
     expect(answer.status).toBe(409);
     expect(await valuesOf(admin, "items", "code", { code: { _starts_with: "twin-" } })).toEqual([]);
+  });
+
+  const listed = async (path: string, body: unknown) => {
+    const { status, body: answer } = await admin.post(path, body);
+    return [status, answer.error.code, answer.message, answer.error.details];
+  };
+  const one = { fields: ["code"] };
+
+  it("says which of them, whatever is unique", async () => {
+    await make(admin, "items", { code: "placed", shelf: "placed", place: 1 });
+    expect(await listed("/items", [{ code: "p1" }, { code: "p2" }, { code: "placed" }])).toEqual([
+      ...[409, "DUPLICATE_RESOURCE"],
+      ...[['[2].code: a record of "items" with this value exists already'], one],
+    ]);
+    expect(await listed("/items", [{ code: "placed" }])).toEqual([
+      ...[409, "DUPLICATE_RESOURCE"],
+      ...[['[0].code: a record of "items" with this value exists already'], one],
+    ]);
+    expect(await listed("/items", [{ shelf: "placed" }, { shelf: "placed", place: 1 }])).toEqual([
+      ...[409, "DUPLICATE_RESOURCE"],
+      ...[['[1].shelf, place: a record of "items" with this value exists already']],
+      { fields: ["shelf", "place"] },
+    ]);
+  });
+
+  it("says which of them has the value that another one brings again", async () => {
+    const twins = [{ code: "t1" }, { code: "t2" }, { code: "t3" }, { code: "t2" }];
+    expect(await listed("/items", twins)).toEqual([
+      ...[409, "DUPLICATE_RESOURCE", ["[3].code: [1] has this value already"], one],
+    ]);
+    const pairs = [
+      { shelf: "t", place: 1 },
+      { shelf: "t", place: 2 },
+      { shelf: "t", place: 1 },
+    ];
+    expect((await listed("/items", pairs))[2]).toEqual(["[2].shelf, place: [0] has this value already"]);
+    expect(await valuesOf(admin, "items", "code", { code: "t1" })).toEqual([]);
+  });
+
+  it("says which of the records inside others", async () => {
+    await make(admin, "items", { code: "inner" });
+    const lists = [
+      { name: "n1", items: [{ code: "i1" }] },
+      { name: "n2", items: [{ code: "i2" }, { code: "inner" }] },
+    ];
+    expect(await listed("/owners", lists)).toEqual([
+      ...[409, "DUPLICATE_RESOURCE"],
+      ...[['[1].items[1].code: a record of "items" with this value exists already'], one],
+    ]);
+    const items = [{ code: "i3" }, { code: "i4" }, { code: "i3" }];
+    expect((await listed("/owners", { name: "n3", items }))[2]).toEqual([
+      "items[2].code: items[0] has this value already",
+    ]);
+    const places = [{ name: "n4" }, { name: "n5", items: await twoOfOnePlace() }];
+    expect((await listed("/owners", places))[2]).toEqual([
+      '[1]: owner, place: a record of "items" with this value exists already',
+    ]);
+    expect(await valuesOf(admin, "owners", "name", { name: { _starts_with: "n" } })).toEqual([]);
+  });
+
+  const twoOfOnePlace = (): Promise<string[]> =>
+    atOnce(2, async () => (await make(admin, "items", { place: 70 })).id);
+
+  it("says it with an Idempotency-Key, and of a table with history", async () => {
+    await makeTable(admin, { name: "noted", history: true, columns: [CODE] });
+    await make(admin, "noted", { code: "there" });
+    const bodies = [{ code: "a" }, { code: "there" }];
+    const message = ['[1].code: a record of "noted" with this value exists already'];
+    expect((await listed("/noted", bodies))[2]).toEqual(message);
+    const keyed = await admin.send("POST", "/noted", {
+      body: JSON.stringify(bodies),
+      headers: { "Content-Type": "application/json", "Idempotency-Key": "places" },
+    });
+    expect([keyed.status, keyed.body.message]).toEqual([409, message]);
   });
 
   it("leaves the record alone that had the value", async () => {

@@ -16,6 +16,7 @@ import { newIds } from "../ids.js";
 import type { ActingDeps } from "../record-deps.js";
 import type { MadeStep, StepLog } from "../whole/steps.js";
 import { linkForeign, type MovedRecords } from "./link-foreign.js";
+import { refusedInsert, refusedLinks } from "./refused-at.js";
 import { areStillThere, unlessTakenAlong } from "./still-there.js";
 import { storedFields } from "./stored-fields.js";
 
@@ -59,10 +60,16 @@ async function runCreate(
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await deps.requireCaller();
-  await insertNoted(deps, table, plans, documents, log);
+  await insertNoted(deps, table, plans, documents, log).catch((error: unknown) => {
+    throw refusedInsert(error, table, documents, pathOf);
+  });
   const moved: MovedRecords[] = [];
-  for (const [at, { foreign }] of plans.entries())
-    moved.push(...(await linkForeign(deps, table, ids[at], foreign, log)));
+  for (const [at, { foreign }] of plans.entries()) {
+    const linked = await linkForeign(deps, table, ids[at], foreign, log).catch((error: unknown) => {
+      throw refusedLinks(error, pathOf(at));
+    });
+    moved.push(...linked);
+  }
   const foreign = plans.flatMap((plan) => plan.foreign);
   const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
     plans[at]?.foreign.length !== 0 && deletedAt === undefined;

@@ -75,7 +75,7 @@ async function keptFor(
 }
 
 function toldOf(taken: Taken, rights: Rights, catalog: Catalog): Taken {
-  const { table, members } = taken;
+  const { table, members, cause, at } = taken;
   if (table === undefined) return taken;
   const known = members.filter((member) => mayName(rights, catalog, table, member));
   const actions = ["create", "update", "delete"] as const;
@@ -83,5 +83,5 @@ function toldOf(taken: Taken, rights: Rights, catalog: Catalog): Taken {
     rights.view(catalog).mayRead(table) ||
     actions.some((action) => rights.write(catalog, table, action).length > 0);
   // The answer of the database tells which of several records was refused.
-  return new Taken(isKnown ? table : undefined, known, taken.cause);
+  return new Taken(isKnown ? table : undefined, known, cause, at);
 }
