@@ -6,7 +6,7 @@ import { ANONYMOUS, type Principal, type User } from "./principal.js";
 import { Stop } from "./stop.js";
 
 const user = (userId: string): User => ({ kind: "user", userId, roleId: null, isRootAdmin: false });
-const [ann, ben, eve] = [user("ann"), user("ben"), user("eve")];
+const [ann, ben, eve, kim, tom] = [user("ann"), user("ben"), user("eve"), user("kim"), user("tom")];
 
 const rigs: { readonly underWay: () => string[]; readonly end: (at: number) => void }[] = [];
 
@@ -77,7 +77,7 @@ describe("the questions of one caller", () => {
     expect(underWay().filter((name) => name.startsWith("ben")).length).toBe(3);
   });
 
-  it("are one at least, whatever others ask: the database has a queue of its own", () => {
+  it("are one at least, whatever others ask, where the database has a queue of its own", () => {
     const { askMany, ask, underWay } = rig(1);
     void [...askMany(ann, 2), ask(ben), ask(eve)];
     expect(underWay()).toEqual(["ann 1", "ben", "eve"]);
@@ -194,6 +194,54 @@ describe("the questions of one caller", () => {
       pass(1_000);
       void askMany(ann, 10);
       expect(underWay()).toHaveLength(4);
+    });
+
+    it("are no more of all together than may take long, one at least for as many callers as find room", async () => {
+      const { askMany, ask, underWay, endSome } = embedded();
+      for (const caller of [ann, ben, eve, tom]) void askMany(caller, 9);
+      const full = ["ann 1", "ann 2", "ann 3", "ann 4", "ben 1", "ben 2", "eve 1", "tom 1"];
+      void ask(kim);
+      expect(underWay()).toEqual(full);
+      await endSome(1);
+      expect(underWay()).toEqual([...full.slice(1), "kim"]);
+    });
+
+    it("take turns while too many may take long: who has many waiting gets no more than others", async () => {
+      const { askMany, ask, underWay, pass, endSome } = embedded();
+      const names = Array.from({ length: 10 }, (_, at) => `user${at}`);
+      for (const name of names) void askMany(user(name), 200);
+      const begun = new Set(underWay().map((name) => name.split(" ")[0]));
+      for (let ended = 0; ended < 10; ended += 1) {
+        pass(300);
+        await endSome(1);
+        begun.add(underWay().at(-1)?.split(" ")[0]);
+      }
+      expect(begun).toEqual(new Set(names));
+      void ask(kim);
+      for (let ended = 0; ended < 11 && !underWay().includes("kim"); ended += 1) {
+        pass(300);
+        await endSome(1);
+      }
+      expect([underWay().includes("kim"), underWay().length]).toEqual([true, 8]);
+    });
+
+    it("find their places beside those, as many as were answered quickly since the last pause", async () => {
+      const { askMany, underWay, end, pass } = embedded();
+      void askMany(kim, 2);
+      for (const at of [1, 0]) end(at);
+      await settled();
+      for (const caller of [ann, ben, eve, tom]) void askMany(caller, 9);
+      pass(999);
+      void askMany(kim, 3);
+      expect(underWay().slice(8)).toEqual(["kim 1", "kim 2"]);
+      for (const at of [9, 8]) end(at);
+      await settled();
+      expect(underWay().slice(8)).toEqual(["kim 3"]);
+      end(8);
+      await settled();
+      pass(1_000);
+      void askMany(kim, 1);
+      expect(underWay()).toHaveLength(8);
     });
   });
 });

@@ -10,7 +10,7 @@ import type { Principal } from "./principal.js";
 export interface ShareLimits {
   /** How many questions the database is asked at once, by all together. */
   readonly most: number;
-  /** How many of them it works on at once: no more for callers who ask what takes long, or may do so. */
+  /** Where it can work on fewer: how many of them at once may take long, of all callers together. */
   readonly mostSlow: number;
 }
 
@@ -42,6 +42,8 @@ const RETRY_AFTER_SECONDS = 2;
 
 interface Question {
   readonly since: number;
+  /** A quick answer to its caller stands for it. */
+  readonly isEarned: boolean;
 }
 
 interface WaitingQuestion {
@@ -50,6 +52,8 @@ interface WaitingQuestion {
 
 interface Caller {
   readonly underWay: LinkedSet<Question>;
+  /** Of those under way. */
+  unearned: number;
   /** In the order in which they came. */
   readonly waiting: LinkedSet<WaitingQuestion>;
   /** Quick answers since the last pause or slow one. What comes first may be very much, so each of them lets one more begin. */
@@ -61,6 +65,7 @@ interface Caller {
 
 const newCaller = (): Caller => ({
   underWay: new LinkedSet(),
+  unearned: 0,
   waiting: new LinkedSet(),
   quick: 0,
   slowUntil: 0,
@@ -72,9 +77,10 @@ export class CallerShares {
   readonly #notes: ShareNotes;
   readonly #now: () => number;
   readonly #callers = new LRUCache<string, Caller>({ max: REMEMBERED });
-  /** Those for whom something waits. */
+  /** Those for whom something waits, in the order of their turns. */
   readonly #waiting = new Set<Caller>();
   #underWay = 0;
+  #unearned = 0;
 
   /** @param now in milliseconds */
   constructor(limits: ShareLimits, notes: ShareNotes, now = () => performance.now()) {
@@ -99,37 +105,52 @@ export class CallerShares {
     };
   }
 
-  /** Several who take all that they may leave as much as each of them has. */
+  /** Several who take all that they may leave as much as each of them has, and each may have one unless too many may be slow. */
   #mayBegin(caller: Caller): boolean {
     const own = caller.underWay.size;
     const { most, mostSlow } = this.#limits;
+    if (mostSlow < most && this.#unearned >= mostSlow && !this.#hasEarned(caller)) return false;
     const all = Math.min(most, mostSlow + 2 * this.#earned(caller));
     return own < Math.max(1, Math.floor((all - (this.#underWay - own)) / 2));
   }
 
-  #earned({ quick, underWay }: Caller): number {
+  #hasEarned(caller: Caller): boolean {
+    return caller.underWay.size - caller.unearned < this.#earned(caller);
+  }
+
+  #earned({ quick, underWay, endedAt }: Caller): number {
     const now = this.#now();
-    return now - (underWay.first?.since ?? now) < SLOW_MS ? quick : 0;
+    const { first } = underWay;
+    const isKnown = first === undefined ? now - endedAt < PAUSE_MS : now - first.since < SLOW_MS;
+    return isKnown ? quick : 0;
   }
 
   #begin(caller: Caller): Question {
-    const question = { since: this.#now() };
-    if (caller.underWay.size === 0 && question.since - caller.endedAt >= PAUSE_MS) caller.quick = 0;
+    const isEarned = this.#hasEarned(caller);
+    const question = { since: this.#now(), isEarned };
+    if (caller.underWay.size === 0) caller.quick = this.#earned(caller);
     caller.underWay.add(question);
-    this.#underWay += 1;
+    this.#count(caller, question, 1);
     return question;
   }
 
   #end(caller: Caller, question: Question): void {
     caller.underWay.delete(question);
-    this.#underWay -= 1;
+    this.#count(caller, question, -1);
     const now = this.#now();
     caller.endedAt = now;
     if (now - question.since >= SLOW_MS) {
       caller.quick = 0;
       caller.slowUntil = now + SLOW_FOR_MS;
     } else if (now >= caller.slowUntil) caller.quick += 1;
-    for (const each of this.#waiting) this.#beginWaiting(each);
+    this.#beginWaiting();
+  }
+
+  #count(caller: Caller, { isEarned }: Question, change: 1 | -1): void {
+    this.#underWay += change;
+    if (isEarned) return;
+    caller.unearned += change;
+    this.#unearned += change;
   }
 
   #turn(caller: Caller, { maxTimeMS, signal }: Patience): Promise<Question> {
@@ -154,7 +175,7 @@ export class CallerShares {
       const refuse = (): void => {
         leave();
         this.#notes.refused();
-        const text = "Too many of your queries are under way; try again in a moment.";
+        const text = "Too many queries are under way; try again in a moment.";
         reject(unavailable(text, RETRY_AFTER_SECONDS));
       };
       const waiting = { begin };
@@ -164,8 +185,12 @@ export class CallerShares {
     });
   }
 
-  #beginWaiting(caller: Caller): void {
-    for (let { first } = caller.waiting; first && this.#mayBegin(caller); { first } = caller.waiting)
-      first.begin();
+  /** One of each in turn, until nobody may begin: whoever had a turn stands behind all others. */
+  #beginWaiting(): void {
+    for (const caller of this.#waiting) {
+      if (!this.#mayBegin(caller)) continue;
+      caller.waiting.first?.begin();
+      if (this.#waiting.delete(caller)) this.#waiting.add(caller);
+    }
   }
 }

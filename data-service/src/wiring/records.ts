@@ -205,11 +205,14 @@ function tableParts({ config, store, metrics, logger, requireSpace }: RecordSour
   };
 }
 
+/** What no query has that may take long: room for reads by id, writes, the question whether it answers, and what ends cursors. */
+const ENGINE_RESERVE = 2;
+
 /** As many questions at once as the driver has connections, where 0 is no limit. */
 function sharesOf({ config, store, metrics }: RecordSources): CallerShares {
   const { maxPoolSize } = store.client.options;
   const most = maxPoolSize === 0 ? Number.POSITIVE_INFINITY : maxPoolSize;
-  const mostSlow = isEmbedded(config) ? Math.min(most, ENGINE_AT_ONCE) : most;
+  const mostSlow = isEmbedded(config) ? Math.min(most, ENGINE_AT_ONCE - ENGINE_RESERVE) : most;
   return new CallerShares({ most, mostSlow }, metrics.shares);
 }
 
