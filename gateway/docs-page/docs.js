@@ -97,6 +97,24 @@ function withoutFacts({ paths, ...spec }) {
   return { ...spec, paths: Object.fromEntries(items) };
 }
 
+/**
+ * Parameters of JSON in the form in which Swagger UI gives room to write, and shows the schema beside it. The document has them as
+ * text, for generators of clients.
+ * @param {any} node
+ * @returns {any}
+ */
+function withJsonFields(node) {
+  if (Array.isArray(node)) return node.map(withJsonFields);
+  if (typeof node !== "object" || node === null) return node;
+  const { schema, example, ...others } = node;
+  if (schema?.contentSchema !== undefined)
+    return {
+      ...others,
+      content: { "application/json": { schema: schema.contentSchema, example: JSON.parse(example) } },
+    };
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withJsonFields(value)]));
+}
+
 /** The address of whoever the page is shown to: null while that is nobody, undefined for visitors. */
 let shown = null;
 let asked = 0;
@@ -123,7 +141,7 @@ async function show() {
   if (email !== shown) return;
   byId("problem").hidden = true;
   window.SwaggerUIBundle({
-    spec: { ...withoutDepth(withoutFacts(withoutCookie(spec))), servers: [{ url: api }] },
+    spec: { ...withoutDepth(withoutFacts(withoutCookie(withJsonFields(spec)))), servers: [{ url: api }] },
     dom_id: "#docs",
     deepLinking: true,
     docExpansion: "none",

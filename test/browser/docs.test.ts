@@ -112,6 +112,26 @@ describe("the page of the API", () => {
     await context.close();
   });
 
+  test("shows an example of a parameter of JSON and its schema, and sends what is typed there as it stands", async () => {
+    const { context, page } = await visit();
+    const first = await tryOut(page, "tags", "list_tags");
+    const sentAs = (request: Request) => new URL(request.url()).searchParams.get("filter");
+    expect([sentAs(first.request), (await first.request.response())?.status()]).toEqual(["{}", 200]);
+    const list = page.locator("#operations-tags-list_tags");
+    const filter = '{"name":{"_in":["bread",null]}}';
+    const row = list.locator('tr[data-param-name="filter"]');
+    const field = row.locator("textarea");
+    expect(await field.inputValue()).toBe("{}");
+    await row.locator("button", { hasText: "Schema" }).click();
+    expect(await row.textContent()).toContain("_or");
+    await row.locator("button", { hasText: "Edit Value" }).click();
+    await field.fill(filter);
+    const sent = page.waitForRequest((request) => request.resourceType() === "fetch");
+    await list.locator("button.execute").click();
+    expect(sentAs(await sent)).toBe(filter);
+    await context.close();
+  });
+
   test("writes through the cookies too, which must come from this page", async () => {
     const { context, page } = await visit();
     await signIn(page);

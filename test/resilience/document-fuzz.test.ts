@@ -21,8 +21,7 @@ interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required?: boolean;
-  readonly schema?: Schema;
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly schema?: Schema & { readonly contentSchema?: Schema };
 }
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 interface Operation {
@@ -172,12 +171,11 @@ function requestOf(
 
 function parameterValue(
   schemas: Document["components"]["schemas"],
-  { schema, content }: Parameter,
+  { schema }: Parameter,
   odd: Odd,
 ): fc.Arbitrary<string> {
-  const json = content?.["application/json"];
-  if (json !== undefined)
-    return valuesOf(schemas, json.schema, odd).map((value) => JSON.stringify(value) ?? "");
+  const json = schema?.contentSchema;
+  if (json !== undefined) return valuesOf(schemas, json, odd).map((value) => JSON.stringify(value) ?? "");
   return valuesOf(schemas, schema ?? {}, odd).map(asText);
 }
 

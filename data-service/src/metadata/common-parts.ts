@@ -25,6 +25,16 @@ export function parameter(name: string): Part {
   return { $ref: `#/components/parameters/${name}` };
 }
 
+/**
+ * A parameter whose text is JSON. With `content` instead, most generators give it the type of its object, and write it into the
+ * address in ways of their own, which leave out null and empty lists: a DELETE would delete more than was asked for. With a
+ * `contentMediaType`, Swagger UI asks for a file to be chosen.
+ */
+export function jsonParameter(name: string, schema: Part, description: string, example: Part = {}): Part {
+  const text = inQuery(name, { ...TEXT, contentSchema: schema }, description);
+  return { ...text, example: JSON.stringify(example) };
+}
+
 const CODES = Object.entries(ERROR_CODES).map(([code, { status, text }]) => ({ code, status, text }));
 
 /** The body of every refusal, from either service (docs/api.md, section 2). */
@@ -103,12 +113,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, Part>> = {
     { type: "string", enum: ["*", "totalCount", "filterCount", "totalCount,filterCount"] },
     "Counts to answer beside the records.",
   ),
-  deep: {
-    name: "deep",
-    in: "query",
-    description: "What to load of related records.",
-    content: { "application/json": { schema: { type: "object" }, example: {} } },
-  },
+  deep: jsonParameter("deep", { type: "object" }, "What to load of related records, as JSON."),
   format: inQuery("format", FORMAT, FORMAT_WORDS),
   deleted: inQuery(
     "deleted",

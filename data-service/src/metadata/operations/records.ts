@@ -18,7 +18,7 @@ import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { LIMITS } from "../../query/limits.js";
 import { givenSchema } from "../column-schema.js";
-import { parameter, ref } from "../common-parts.js";
+import { jsonParameter, parameter, ref } from "../common-parts.js";
 import { sortWords } from "../filter-schema.js";
 import { bodyExample, idExample } from "../record-schema.js";
 
@@ -88,12 +88,16 @@ function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
       jsonParameter(
         "filter",
         ref(`${name}.filter`),
-        "Which records; see the schema for what each column takes.",
+        `Which records: JSON of \`${name}.filter\`, which says what each column takes.`,
       ),
       { name: "sort", in: "query", schema: { type: "string" }, description: sortText(visible) },
       ...["limit", "page", "meta"].map(parameter),
       ...deepParameter(visible, syntax),
-      jsonParameter("aggregate", ref(`${name}.aggregate`), "What to compute over the records that match."),
+      jsonParameter(
+        "aggregate",
+        ref(`${name}.aggregate`),
+        `What to compute over the records that match: JSON of \`${name}.aggregate\`.`,
+      ),
       parameter("format"),
       ...(syntax.forRoot ? [parameter("explain")] : []),
       ...deletedParameter(visible),
@@ -218,7 +222,7 @@ function manyParameters({ table }: VisibleTable): readonly Part[] {
   const filter = jsonParameter(
     "filter",
     schema,
-    "Which records; one that compares nothing is refused.",
+    `Which records: JSON of \`${table.name}.filter\`; one that compares nothing is refused.`,
     example,
   );
   return [{ ...filter, required: true }, DRY_RUN];
@@ -315,7 +319,7 @@ function changesOperation(visible: VisibleTable, syntax: TableSyntax): Operation
     description: "Server-sent events: `created`, `updated`, `entered`, `left`, `deleted`.",
     parameters: [
       parameter("fields"),
-      jsonParameter("filter", ref(`${name}.filter`), "Which records."),
+      jsonParameter("filter", ref(`${name}.filter`), `Which records: JSON of \`${name}.filter\`.`),
       ...deepParameter(visible, syntax),
       inQuery("lastEventId", TEXT, "The event to go on after, where the header does not say it."),
       LAST_EVENT_ID,
@@ -414,13 +418,10 @@ export function idParameter({ table }: VisibleTable): Part {
   return { ...inPath("id", givenSchema(table.idColumn), "The record's id."), example: idExample(table) };
 }
 
-function jsonParameter(name: string, schema: Part, description: string, example: Part = {}): Part {
-  return { name, in: "query", description, content: { "application/json": { schema, example } } };
-}
-
 function deepParameter({ table }: VisibleTable, { hasDeep }: TableSyntax): readonly Part[] {
   if (!hasDeep) return [];
-  return [jsonParameter("deep", ref(`${table.name}.deep`), "What to load of related records.")];
+  const name = `${table.name}.deep`;
+  return [jsonParameter("deep", ref(name), `What to load of related records: JSON of \`${name}\`.`)];
 }
 
 /** `fields` and `deep`, where the records can be read at all. */
