@@ -186,9 +186,13 @@ function tablesNamed(body: Json, table: Table, catalog: Catalog): readonly Table
   return [table, ...inside.flatMap((each) => tablesNamed(each.body, each.target, catalog))];
 }
 
+const AS_JSON =
+  'is JSON here, as in filter={"title":{"_eq":"a"}}; libraries leave null and [] out of the bracket form, so that more records would match';
+
 /** @throws AppError 400 */
-function requireFilter({ parameters: { filter } }: ManyRequest, words: Words): void {
+function requireFilter({ parameters: { filter, filterFromText } }: ManyRequest, words: Words): void {
   if (filter === undefined) throw needsFilter("is required", words);
+  if (filterFromText) throw refuse("filter", AS_JSON);
 }
 
 /**
