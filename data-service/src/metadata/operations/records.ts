@@ -143,20 +143,24 @@ const OVERRIDE: Part = {
   description: "Makes this POST a QUERY.",
 };
 
+/** Not among the body's schemas: a typed create would take a query, too. */
+export function queryInstead({ table }: VisibleTable): string {
+  return `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`, for which a typed client needs a cast.`;
+}
+
 function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { table, actions } = visible;
   const one = ref(`${table.name}.create`);
   // An upload is not JSON; and what makes a table or takes a file keeps no answers to repeat.
   const isList = actions.read !== undefined && table.ownCreate !== "upload";
   const onceKey = table.ownCreate === undefined ? [parameter("IdempotencyKey")] : [];
-  const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
   return {
     method: "post",
     ...common(visible, "", "create"),
     summary: `Create ${table.name}`,
     description: [
       `One record, or a list of ${LIMITS.bulk} at most: all or none.`,
-      ...(isList ? [queryWords] : []),
+      ...(isList ? [queryInstead(visible)] : []),
     ].join(" "),
     parameters: [...shape(visible, syntax), ...onceKey, ...(isList ? [OVERRIDE] : [])],
     body: {

@@ -22,7 +22,7 @@ import { nullable } from "../column-schema.js";
 import { parameter, ref } from "../common-parts.js";
 import type { Members } from "../metadata.js";
 import type { Overrides } from "../record-schema.js";
-import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
+import { ETAG, IF_MATCH, idParameter, queryInstead, recordOperations, records } from "./records.js";
 
 const NAME: Part = { type: "string", pattern: MEMBER_NAME.source };
 
@@ -148,7 +148,7 @@ function creating(tables: VisibleTable, operation: Operation): Operation {
   return {
     ...operation,
     summary: "Make a table",
-    description: `Usable in the next request. With \`X-HTTP-Method-Override: QUERY\` it lists instead (200).`,
+    description: `Usable in the next request. ${queryInstead(tables)}`,
     body: { schema: ref(`${tables.table.name}.create`), example: BODY_EXAMPLE },
     refusals: CHANGE_REFUSALS,
   };
