@@ -29,15 +29,23 @@ const KNOWN: ReadonlyMap<string, ParameterName | OwnName> = new Map(NAMES.map((n
 const ELSEWHERE: readonly (readonly [string, ParameterName])[] = [
   ["where", "filter"],
   ["search", "filter"],
+  ["or", "filter"],
   ["select", "fields"],
   ["populate", "fields"],
   ["expand", "fields"],
   ["include", "fields"],
+  ["keys", "fields"],
   ["order", "sort"],
+  ["orderBy", "sort"],
+  ["sortBy", "sort"],
   ["perPage", "limit"],
+  ["pageSize", "limit"],
+  ["pagination", "page"],
   ["offset", "page"],
   ["skip", "page"],
 ];
+/** Names in other APIs of what there is not. */
+const NOWHERE = new Set(["groupBy", "distinct"].map(spelling));
 const MEANT = new Map([...ELSEWHERE, ...NAMES.map((name) => [name, name] as const)].map(bySpelling));
 
 export interface OwnParameter {
@@ -50,16 +58,19 @@ export interface OwnParameter {
 /**
  * Our parameters in an address, in their order.
  * @param search the raw text behind `?`, undecoded
+ * @param others gets the names of the others
  * @throws AppError 400 for what can't be decoded, and for a name that is one of ours misspelt, or its name elsewhere
  */
-export function ownParameters(search: string): OwnParameter[] {
+export function ownParameters(search: string, others: string[] = []): OwnParameter[] {
   const found: OwnParameter[] = [];
   for (const pair of search.split("&")) {
     if (pair === "") continue;
     const [key, value] = decodePair(pair);
     const bracket = key.indexOf("[");
-    const name = ownName(bracket < 0 ? key : key.slice(0, bracket));
-    if (name !== undefined) found.push({ name, key, value });
+    const outer = bracket < 0 ? key : key.slice(0, bracket);
+    const name = ownName(outer);
+    if (name === undefined) others.push(outer);
+    else found.push({ name, key, value });
   }
   return found;
 }
@@ -81,6 +92,11 @@ function ownName(text: string): ParameterName | OwnName | undefined {
     const counts = meant === "page" ? ', which counts pages of "limit" from 1' : "";
     throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"${counts}?`);
   }
+  if (NOWHERE.has(spelling(text)))
+    throw refuseParameter(
+      text.slice(0, 64),
+      'is no parameter; there are no groups, and "aggregate" is over all that "filter" matches',
+    );
   return undefined;
 }
 
@@ -88,13 +104,16 @@ function bySpelling<Meant>([name, meant]: readonly [string, Meant]): [string, Me
   return [spelling(name), meant];
 }
 
-/** A name without its case, `-`, `_`, dots, colons, blanks, plural, and what is left of an `&amp;` or of a second `?`. */
+/**
+ * A name without its case, `-`, `_`, dots, colons, blanks, plural, and what is left of an `&amp;` or of a second `?`. A `key` is
+ * something else than `keys`.
+ */
 function spelling(name: string): string {
   return name
     .toLowerCase()
     .replace(/^\?|^amp;/, "")
     .replaceAll(/[-_.:\s\p{Cc}\p{Cf}]/gu, "")
-    .replace(/s$/, "");
+    .replace(/(?<!^key)s$/, "");
 }
 
 function decodePair(pair: string): [string, string] {

@@ -16,7 +16,10 @@ describe("parameters of an address", () => {
     ["deep={}&aggregate={}", { deep: {}, aggregate: {}, filterFromText: false }],
     ["filter[a][_eq]=1&sort=-a", { filter: { a: { _eq: "1" } }, sort: "-a", filterFromText: true }],
     ["filter%5Ba%5D=1", { filter: { a: "1" }, filterFromText: true }],
-    ["utm=1&utm=2&x[y]=1&filtered=x&$where=1&_=1", { filterFromText: false }],
+    [
+      "utm=1&utm=2&x[y]=1&filtered=x&$where=1&_=1",
+      { filterFromText: false, others: ["utm", "utm", "x", "filtered", "$where", "_"] },
+    ],
   ])("%s", (search, parameters) => {
     expect(readParameters(search)).toEqual(parameters);
   });
@@ -101,6 +104,12 @@ describe("parameters of an address", () => {
     ["expand=author", "expand", "fields"],
     ["include=author", "include", "fields"],
     ["order=-title", "order", "sort"],
+    ["order_by=-title", "order_by", "sort"],
+    ["sortBy=title", "sortBy", "sort"],
+    ["keys=title", "keys", "fields"],
+    ["pageSize=3", "pageSize", "limit"],
+    ["pagination[page]=2", "pagination", "page"],
+    ["or=(n.eq.5,n.eq.6)", "or", "filter"],
     ["per_page=20", "per_page", "limit"],
     ["offset=20", "offset", "page"],
     ["skip=20", "skip", "page"],
@@ -114,8 +123,16 @@ describe("parameters of an address", () => {
     },
   );
 
+  it.each(["groupBy", "group_by", "distinct"])("refuses %s, for which there is nothing here", (name) => {
+    expect(refusalOf(() => readParameters(`${name}[]=status`))).toBe(
+      `${name}: is no parameter; there are no groups, and "aggregate" is over all that "filter" matches`,
+    );
+  });
+
   it.each([
     "fieldss",
+    "key",
+    "ordering",
     "filtering",
     "deletedAt",
     "sort2",
@@ -130,7 +147,8 @@ describe("parameters of an address", () => {
     "amp;lang",
     "?",
   ])("passes %j over, which is not ours by any spelling", (name) => {
-    expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false });
+    expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false, others: [name] });
+    expect(readParameters(`${name}=1`, ["fields"])).toEqual({ filterFromText: false });
   });
 
   it("takes switches, which are off unless they are named, and words", () => {

@@ -43,6 +43,8 @@ export interface Parameters {
   readonly deleted?: Json;
   /** Not from the client: only records whose ids an address can name. */
   readonly named?: true;
+  /** Names in the address that are not ours, where there is a filter: one that is a member's was meant to be in it. */
+  readonly others?: readonly string[];
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];
@@ -72,7 +74,8 @@ export function readCall<Own extends OwnName>(
   const values = new Map<ParameterName | OwnName, string>();
   const brackets: [key: string, value: string][] = [];
   const applying: readonly string[] = [...allowed, ...own];
-  for (const { name, key, value } of ownParameters(search)) {
+  const others: string[] = [];
+  for (const { name, key, value } of ownParameters(search, others)) {
     // If it were ignored, a delete that was only to be tried would really happen.
     if (!applying.includes(name)) throw refuse(name, NOT_APPLYING);
     if (key !== name) brackets.push([key, value]);
@@ -81,10 +84,14 @@ export function readCall<Own extends OwnName>(
   }
   for (const name of SWITCHES) requireSwitch(name, values.get(name));
   return {
-    parameters: assemble(values, brackets),
+    parameters: withOthers(assemble(values, brackets), applying.includes("filter") ? others : []),
     isOn: (name) => values.get(name) === "true",
     textOf: (name) => values.get(name),
   };
+}
+
+function withOthers(parameters: Parameters, others: readonly string[]): Parameters {
+  return others.length === 0 ? parameters : { ...parameters, others };
 }
 
 function requireSwitch(name: SwitchName, value = "false"): void {
@@ -141,21 +148,21 @@ function parseJson(name: ParameterName, text: string): Json {
 }
 
 /**
- * Those of a QUERY stand in its body; in its address they would be ignored silently.
- * @throws AppError 400 naming the first one there
+ * Reads the parameters of a QUERY, which stand in its body: the same names, with JSON where the address has text. In its address
+ * they would be ignored silently.
+ * @throws AppError 400 naming the parameter
  */
-export function refuseInAddress(search: string): void {
-  for (const { name } of ownParameters(search))
+export function readQuery(search: string, body: Json): Parameters {
+  const others: string[] = [];
+  for (const { name } of ownParameters(search, others))
     throw refuse(
       name,
       parameterName(name) === undefined ? NOT_APPLYING : "stands in the body of a QUERY, not in its address",
     );
+  return withOthers(parametersOfBody(body), others);
 }
 
-/**
- * Reads the parameters of a QUERY body: the same names, with JSON where the address has text.
- * @throws AppError 400 naming the parameter
- */
+/** @throws AppError 400 naming the parameter */
 export function parametersOfBody(body: Json): Parameters {
   if (!isObject(body)) throw refuse("body", "must be a JSON object with the parameters of the query");
   for (const [key, value] of Object.entries(body)) {

@@ -17,10 +17,9 @@ import {
 import { dispatch, type Methods, type OwnHandlers } from "../http/table-handlers.js";
 import {
   type Parameters,
-  parametersOfBody,
   readCall,
   readParameters,
-  refuseInAddress,
+  readQuery,
   SHAPE_PARAMETERS,
 } from "../query/parameters.js";
 import { Stop } from "../stop.js";
@@ -110,9 +109,8 @@ function recordOf(request: Request): RecordCall {
 }
 
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
-  if (from === "body") refuseInAddress(searchOf(request));
-  const parameters =
-    from === "body" ? parametersOfBody(bodyOrNull(request)) : readParameters(searchOf(request));
+  const search = searchOf(request);
+  const parameters = from === "body" ? readQuery(search, bodyOrNull(request)) : readParameters(search);
   const table = String(request.params.table);
   const stop = stopOf(response);
   const wanted = { principal: principalOf(request), caller: callerOf(request), table, parameters };
