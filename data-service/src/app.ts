@@ -1,4 +1,5 @@
 // The route table of the data service, top to bottom: the life of a request.
+import { bearerToken } from "@portico/shared/bearer-token";
 import { errorHandler, logRequests, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
@@ -65,7 +66,9 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
   for (const handler of watch.handlers) app.use(handler);
   app.use(logRequests(logger));
-  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
+  const clientOf = ({ headers: { authorization = "" }, ip }: Request): string =>
+    auth.provedClients.clientOf(bearerToken(authorization), ip);
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS, clientOf }), cutUnread(config));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride, atOrigin);
   app.use(internalRoutes(deps.identity));

@@ -12,7 +12,7 @@ import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, { type Express, type Request, type RequestHandler, Router } from "express";
 import { type Config, pageOriginsOf } from "./config.js";
-import { findSessionCookies, sessionCookiesOf } from "./cookies/request-cookies.js";
+import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
 import { cors } from "./http/cors.js";
@@ -27,6 +27,7 @@ import { docsPage } from "./pages/docs-page.js";
 import { isNavigation, staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 import { routeOf } from "./proxy/route-pattern.js";
+import { clientOf } from "./session/proved-tokens.js";
 
 type AppDeps = Config & Deps & { readonly pageOrigins: readonly string[] };
 
@@ -63,7 +64,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   for (const handler of watch.handlers) app.use(handler);
 
   app.use("/api", forPages, findSessionCookies());
-  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS, sessionOf }), cutUnread(config));
+  const whose = (request: Request): string => clientOf(deps.provedClients, request);
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS, clientOf: whose }), cutUnread(config));
   app.use(asQuery, ownRoutes(appDeps), asSent);
   app.use(proxyRoute(appDeps));
 
@@ -92,12 +94,6 @@ export function makeMetricsApp(registry: Registry, logger: Logger): Express {
   app.route("/metrics").get(metricsPage(registry)).all(onlyMethods("GET", "HEAD"));
   app.use(notFound, errorHandler(logger));
   return app;
-}
-
-/** What a browser is known by before anybody has looked whether its session is good. */
-function sessionOf(request: Request): string | undefined {
-  const cookies = sessionCookiesOf(request);
-  return cookies.kind === "present" ? (cookies.refreshToken ?? cookies.accessToken) : undefined;
 }
 
 const PROBES = new Set(["/healthz", "/readyz"]);

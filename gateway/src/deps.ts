@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "@portico/shared/clock";
 import { keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import { makeRegistry, type Registry } from "@portico/shared/metrics";
+import { ProvedClients } from "@portico/shared/proved-clients";
 import { type Config, pageOriginsOf } from "./config.js";
 import { developmentFetch } from "./oauth/development/answers.js";
 import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development/code.js";
@@ -25,6 +26,7 @@ export interface Deps {
   readonly refresh: Refresh;
   readonly borrow: Borrow;
   readonly supersededTokens: SupersededTokens;
+  readonly provedClients: ProvedClients;
   readonly forward: Forward;
   readonly findFile: FindFile;
   readonly identityClient: IdentityClient;
@@ -49,6 +51,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     fetch: watchedFetch(watch),
   };
   const authClient = makeAuthClient({ ...calls, readyTimeoutMs: limits.readyTimeoutMs });
+  const provedClients = new ProvedClients();
   const assertions = makeAssertions(serviceSecret);
   const identityClient = makeIdentityClient({ ...calls, clock: systemClock, assertions });
   return {
@@ -59,7 +62,8 @@ export async function makeDeps(config: Config): Promise<Deps> {
     refresh: shareCalls(authClient.refresh),
     borrow: shareCalls(identityClient.borrowAccessToken),
     supersededTokens: makeSupersededTokens(),
-    forward: makeForward({ dataServiceUrl, limits, watch }),
+    provedClients,
+    forward: makeForward({ dataServiceUrl, limits, watch, provedClients }),
     findFile: keepRecentFiles(),
     identityClient,
     ...makeOAuth(config, serviceSecret),

@@ -6,7 +6,6 @@ import type { EnvReader } from "./env.js";
 import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
 import { LinkedSet } from "./linked-set.js";
-import { networkOf } from "./network-of.js";
 import { SlowBodies } from "./slow-bodies.js";
 import { SlowReaders } from "./slow-readers.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
@@ -57,15 +56,15 @@ export interface ShedOptions {
   readonly onShed: (why: Overload) => void;
   /** Paths whose requests wait in a queue with limits of its own, as passwords do: that wait says nothing about the others. */
   readonly queued: ReadonlySet<string>;
-  /** What tells the session of a request that has no Authorization header. */
-  readonly sessionOf?: (request: Request) => string | undefined;
+  /** Whose a request is: nothing that a client can make up. */
+  readonly clientOf: (request: Request) => string;
 }
 
 /**
  * Mount it behind the health routes, which an overloaded process must still answer.
  * @throws AppError SERVICE_UNAVAILABLE with `Retry-After`
  */
-export function shedLoad(limits: OverloadLimits, { onShed, queued, sessionOf }: ShedOptions): RequestHandler {
+export function shedLoad(limits: OverloadLimits, { onShed, queued, clientOf }: ShedOptions): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
   const inFlight = new LinkedSet<Response>();
@@ -88,7 +87,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued, sessionOf }: 
     waiting.endWhere(hasBegun, performance.now());
   }, LOOK_MS).unref();
   return (request, response, next) => {
-    const client = request.headers.authorization ?? sessionOf?.(request) ?? networkOf(request.ip ?? null);
+    const client = clientOf(request);
     const why = decideOverload(limits, {
       inFlight: inFlight.size,
       delayMs: delayMs(),

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { cookies, type Rig, readError, startRig } from "../gateway/support/rig.js";
-import { accessToken } from "../gateway/support/tokens.js";
+import { accessToken, refusal } from "../gateway/support/tokens.js";
 import { json } from "../gateway/support/upstream.js";
 import { signIn } from "../support/api.js";
 import { startBehindProxy } from "../support/behind-proxy.js";
@@ -178,6 +178,18 @@ describe("a gateway with more waiting than is answered in time", () => {
     return Promise.all(taken.map(async (each) => (await each).text()));
   };
   const atOnce = (path: string): Promise<Response>[] => Array.from({ length: MANY }, () => rig.call(path));
+  /** Many that wait are one client: another is still taken. */
+  const refusesTheNextOf = async (one: (at: number) => HeadersInit, other: HeadersInit): Promise<void> => {
+    const taken = Array.from({ length: MANY }, (_, at) => rig.call("/api/slow", { headers: one(at) }));
+    await until(
+      () => answers.length,
+      (count) => count === MANY,
+    );
+    await waited();
+    expect((await rig.call("/api/posts", { headers: other })).status).toBe(200);
+    expect((await rig.call("/api/posts", { headers: one(MANY) })).status).toBe(503);
+    await ended(taken);
+  };
   const waited = () => new Promise((resolve) => setTimeout(resolve, 2_100));
 
   it("takes others while many wait for their passwords to be checked: those have a queue of their own", async () => {
@@ -214,13 +226,18 @@ describe("a gateway with more waiting than is answered in time", () => {
     expect((await rig.call("/api/posts")).status).toBe(200);
   });
 
-  it.each([
+  const proved = async (...all: readonly HeadersInit[]): Promise<void> => {
+    for (const headers of all) expect((await rig.call("/api/posts", { headers })).status).toBe(200);
+  };
+
+  it.each<[string, HeadersInit, HeadersInit]>([
     ["by a header", { Authorization: "Bearer one" }, { Authorization: "Bearer another" }],
     ["by cookies", signedIn("one"), signedIn("another")],
     ["by a header, of one without", { Authorization: "Bearer one" }, {}],
   ])(
     "refuses the next of a client that has all of these, and takes those of others: %s",
     async (_how, one, other) => {
+      await proved(one, other);
       const taken = Array.from({ length: MANY }, () => rig.call("/api/slow", { headers: one }));
       await until(
         () => answers.length,
@@ -232,6 +249,40 @@ describe("a gateway with more waiting than is answered in time", () => {
       await ended(taken);
     },
   );
+
+  const good = accessToken();
+
+  it.each<[string, (at: number) => HeadersInit]>([
+    ["headers", (at) => ({ Authorization: `Bearer made-up-${at}` })],
+    ["tokens of users", (at) => ({ Authorization: `Bearer ${accessToken({ name: `made-up-${at}` })}` })],
+    ["cookies", (at) => ({ Cookie: cookies({ accessToken: `made-up-${at}` }) })],
+    ["cookies beside good ones", (at) => withCookies(good, `made-up-${at}`)],
+  ])("takes no made-up credentials for clients of their own: %s", async (_which, madeUp) => {
+    const quiet = { Authorization: "Bearer quiet" };
+    await proved(quiet, withCookies(good, "r"));
+    await refusesTheNextOf(madeUp, quiet);
+  });
+
+  it("takes all access tokens of a user for one client", async () => {
+    const quiet = { Authorization: "Bearer quiet" };
+    const lives = Array.from({ length: MANY + 1 }, (_, at) => accessToken({ expiresIn: 900 + at }));
+    const renewed = lives.map((token) => withCookies(token, "r"));
+    await proved(quiet, ...renewed);
+    await refusesTheNextOf((at) => renewed[at] ?? {}, quiet);
+  });
+
+  it("takes no token for good where the data service has not looked at it", async () => {
+    const quiet = { Authorization: "Bearer quiet" };
+    const madeUp = (at: number) => ({ Authorization: `Bearer made-up-${at}` });
+    await proved(quiet);
+    rig.upstream.on("OPTIONS /posts", json(204, undefined));
+    rig.upstream.on("GET /posts/1", refusal(401, "INVALID_TOKEN", "no"));
+    for (let at = 0; at < MANY; at += 1) {
+      await rig.call("/api/posts", { method: "OPTIONS", headers: madeUp(at) });
+      await rig.call("/api/posts/1", { headers: madeUp(at) });
+    }
+    await refusesTheNextOf(madeUp, quiet);
+  });
 
   it("takes a burst whole", async () => {
     const taken = [...atOnce("/api/slow"), ...atOnce("/api/slow")];
@@ -335,9 +386,13 @@ function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<n
   return until(ask, isWanted);
 }
 
-/** As a browser sends the cookies of a session. */
-function signedIn(refreshToken: string): { readonly Cookie: string } {
-  return { Cookie: cookies({ accessToken: accessToken(), refreshToken }) };
+/** As a browser sends the cookies of a session of this user. */
+function signedIn(name: string): { readonly Cookie: string } {
+  return withCookies(accessToken({ name }), name);
+}
+
+function withCookies(accessToken: string, refreshToken: string): { readonly Cookie: string } {
+  return { Cookie: cookies({ accessToken, refreshToken }) };
 }
 
 /** More than the buffers between two processes hold. */

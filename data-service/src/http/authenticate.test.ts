@@ -4,6 +4,7 @@ import { createServer, request as httpRequest, type OutgoingHttpHeaders, type Se
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
+import { ProvedClients } from "@portico/shared/proved-clients";
 import express from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
 import { type ApiToken, hashOfApiToken, makeApiTokenText } from "../auth/api-token.js";
@@ -36,6 +37,8 @@ const stored = new Map<string, Session>();
 const apiTokens = new Map<string | undefined, ApiToken>();
 let active: ActiveUser | undefined;
 let user: LogInUser;
+
+const provedClients = new ProvedClients();
 
 beforeAll(async () => {
   user = { id: ANN, passwordHash: await hasher.hash(PASSWORD), isActive: true, epoch: FIRST_EPOCH };
@@ -72,7 +75,7 @@ beforeAll(async () => {
     clock,
     logger,
   });
-  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
+  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock, provedClients };
   const app = express();
   app.use(requestContext((path) => `/api${path}`));
   app.use(
@@ -194,6 +197,16 @@ describe("authenticate", () => {
     });
     expect(answer.body.error).toMatchObject({ code: "INVALID_TOKEN" });
     expect(reads).toBe(0);
+  });
+
+  it("tells load shedding of whom a good token is, and of no other", async () => {
+    const { body } = await logIn();
+    const ofSession = String(body.accessToken);
+    const presented = [ofSession, API_TOKEN, `${API_TOKEN}x`, ofSession.slice(0, -4), EXPIRED];
+    for (const token of presented) await call("GET", "/who", { Authorization: `Bearer ${token}` });
+    const [own, apiToken, ...bad] = presented.map((token) => provedClients.clientOf(token, "192.0.2.1"));
+    expect([own, apiToken]).toEqual([ANN, ANN]);
+    expect(new Set(bad)).toEqual(new Set(["192.0.2.1"]));
   });
 
   it("refuses two headers, whichever is good", async () => {

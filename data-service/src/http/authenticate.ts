@@ -4,6 +4,7 @@ import { badToken, bearerToken, endedMeanwhile, isAboutToken } from "@portico/sh
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/methods";
+import type { ProvedClients } from "@portico/shared/proved-clients";
 import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
@@ -24,10 +25,11 @@ export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;
   readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
   readonly apiTokenCache: Pick<ApiTokenCache, "find" | "forget">;
+  readonly provedClients: ProvedClients;
   readonly clock: Clock;
 }
 
-type RecheckDeps = Omit<AuthenticateDeps, "accessTokens">;
+type RecheckDeps = Omit<AuthenticateDeps, "accessTokens" | "provedClients">;
 
 /** A body that took longer may come from somebody who has signed out since its head came. */
 const SLOW_BODY_MS = 1_000;
@@ -161,7 +163,12 @@ interface Proof {
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Proof> {
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
   if (token === undefined) throw badToken("INVALID_TOKEN", { message: NO_BEARER });
-  if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
+  const proof = await (looksLikeApiToken(token) ? provedByApiToken : provedBySession)(deps, token);
+  deps.provedClients.prove(token, proof.principal.userId);
+  return proof;
+}
+
+async function provedBySession(deps: AuthenticateDeps, token: string): Promise<Proof> {
   // The signature first: a forged token costs no read.
   const { userId, sessionId, origin } = await deps.accessTokens
     .verify(token, deps.clock.now())

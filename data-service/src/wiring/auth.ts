@@ -2,6 +2,7 @@
 import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { ProvedClients } from "@portico/shared/proved-clients";
 import type { RequestHandler } from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
 import { makeAccountDigest } from "../auth/account-digest.js";
@@ -89,7 +90,8 @@ export async function makeAuth(
   const hasher = makePasswordHasher();
   const digest = makeAccountDigest(secrets.encryptionKey);
   const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
-  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
+  const provedClients = new ProvedClients();
+  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock, provedClients };
   return {
     appUrl: config.appUrl,
     rootOrigin,
@@ -116,6 +118,7 @@ export async function makeAuth(
       entries.sweep,
       makeOnceStore(db).sweep,
     ],
+    provedClients,
     identify: identify(proofs),
     authenticate: authenticate(proofs),
   };
@@ -160,6 +163,7 @@ export function makeIdentity(config: Config, secrets: Secrets, { db }: Store, au
 
 /** Parts that other rooms use, too. */
 export interface AuthParts {
+  readonly provedClients: ProvedClients;
   readonly users: ReturnType<typeof makeUserStore>;
   readonly sessions: ReturnType<typeof makeSessionStore>;
   readonly apiTokens: ReturnType<typeof makeApiTokenStore>;

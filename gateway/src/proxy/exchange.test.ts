@@ -10,6 +10,7 @@ import {
 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, it } from "@jest/globals";
+import { ProvedClients } from "@portico/shared/proved-clients";
 import express, { type ErrorRequestHandler } from "express";
 import { makeWatchCall } from "../upstream/watch-call.js";
 import { makeForward } from "./forward.js";
@@ -45,7 +46,12 @@ interface Patience {
 async function refusalOf(dataServiceUrl: string, patience: Patience, ...pieces: string[]): Promise<unknown> {
   const { connectTimeoutMs = LONG_MS, answerTimeoutMs = LONG_MS, ...stall } = patience;
   const limits = { connectTimeoutMs, answerTimeoutMs, lingerMs: 100 };
-  const forward = makeForward({ dataServiceUrl, limits, watch: makeWatchCall(undefined) });
+  const forward = makeForward({
+    dataServiceUrl,
+    limits,
+    watch: makeWatchCall(undefined),
+    provedClients: new ProvedClients(),
+  });
   ends.push(() => forward.close());
   const rest = { bodyLimit: { bytes: 1_000_000, refusal: "" }, file: undefined, ...stall };
   const app = express().use((request, response, next) => {

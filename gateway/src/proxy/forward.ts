@@ -8,8 +8,10 @@ import { Agent as TlsAgent } from "node:https";
 import { Stream } from "node:stream";
 import { finished } from "node:stream/promises";
 import { beside } from "@portico/shared/beside";
+import type { ProvedClients } from "@portico/shared/proved-clients";
 import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
+import { noteProof } from "../session/proved-tokens.js";
 import { foreignError } from "../upstream/upstream-error.js";
 import type { WatchCall } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
@@ -53,6 +55,7 @@ export interface ForwardDeps {
   readonly dataServiceUrl: string;
   readonly limits: Omit<ExchangeLimits, "bodyLimit" | "bodyStallMs">;
   readonly watch: WatchCall;
+  readonly provedClients: ProvedClients;
 }
 
 /** Shorter than the data service keeps an idle connection (65 s): we must be the one to close it. */
@@ -73,13 +76,15 @@ class Forwarder {
   readonly streams = new OpenStreams();
   readonly #limits: ForwardDeps["limits"];
   readonly #watch: WatchCall;
+  readonly #provedClients: ProvedClients;
   readonly #agent: Agent;
   readonly #exchanges = beside<IncomingMessage, Exchange>();
   readonly #proxy: ReturnType<typeof createProxyMiddleware<Request, Response>>;
 
-  constructor({ dataServiceUrl, limits, watch }: ForwardDeps) {
+  constructor({ dataServiceUrl, limits, watch, provedClients }: ForwardDeps) {
     this.#limits = limits;
     this.#watch = watch;
+    this.#provedClients = provedClients;
     this.#agent = makeAgent(dataServiceUrl);
     this.#proxy = createProxyMiddleware<Request, Response>({
       target: targetOf(dataServiceUrl),
@@ -163,6 +168,12 @@ class Forwarder {
   }
 
   async #receive(exchange: Exchange, request: Request, answer: IncomingMessage): Promise<void> {
+    const { method, headers } = request;
+    noteProof(this.#provedClients, {
+      method,
+      authorization: headers.authorization,
+      statusCode: answer.statusCode,
+    });
     const decision = decideAnswer(answer, exchange);
     if (decision === "renew" && (await this.#renewed(exchange, request, answer)))
       return this.#sendAgain(exchange, request);
