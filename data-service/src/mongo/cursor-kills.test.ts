@@ -5,6 +5,7 @@ import { connect, createServer, type Server } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { clientAside } from "./aside.js";
 import { CursorKills } from "./cursor-kills.js";
 import { openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
@@ -38,7 +39,9 @@ describe("a cursor that nobody reads any more", () => {
   it("is ended when the database can be reached again", async () => {
     const { server, port } = await detour();
     await new Promise((resolve) => server.close(resolve));
-    const aside = clientAside(`mongodb://127.0.0.1:${port}/?directConnection=true`, {});
+    // Gives up at once, so that it is asked a second time.
+    const impatient = { serverSelectionTimeoutMS: 50 };
+    const aside = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, impatient);
     const kills = new CursorKills(aside.db(database.db.databaseName));
     const cursor = database.db.collection("items").find({}, { batchSize: 1 });
     try {
@@ -67,7 +70,7 @@ describe("a cursor that nobody reads any more", () => {
     await aside.close();
     await killed;
     await cursor.close();
-  });
+  }, 10_000);
 
   it("may be one of many: Node does not take them for a leak", async () => {
     const program = `

@@ -24,7 +24,7 @@ export class CursorKills {
   async kill(collection: string, id: Long): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       if (this.#closed.aborted || (await this.#isKilled(collection, id))) return;
-      await delay(AGAIN_AFTER_MS, undefined, { ref: false, signal: this.#closed }).catch(() => {});
+      await delay(AGAIN_AFTER_MS, undefined, { signal: this.#closed }).catch(() => {});
     }
   }
 
