@@ -22,13 +22,25 @@ it("all of them are what was stored, in their order", async () => {
 });
 
 it.each([
-  ["few bytes", "x"],
-  ["many bytes", "x".repeat(300_000)],
-])("an answer of %s holds them, and the id of its cursor", async (_, text) => {
+  ["few bytes holds them decoded", "x", false],
+  ["many bytes holds them as they came", "x".repeat(300_000), true],
+])("an answer of %s, and the id of its cursor", async (_, text, areRaw) => {
   const firstBatch = [{ _id: 1, text }, { _id: 2 }];
   const { id, documents } = answered(BSON.serialize({ firstBatch, id: 7, ns: "a.b" }));
-  expect([id, documents.length, await allOf(documents)]).toEqual([7, 2, firstBatch]);
+  expect([id, documents.length, documents instanceof RawDocuments]).toEqual([7, 2, areRaw]);
+  expect(await allOf(documents)).toEqual(firstBatch);
 });
+
+it.each([1, 300_000])(
+  "a text of other programs that is no UTF-8 is read as far as it is one, after %i letters",
+  async (length) => {
+    const letters = "x".repeat(length);
+    const cursor = BSON.serialize({ id: 0, firstBatch: [{ _id: 1, text: `${letters}!` }] });
+    cursor[cursor.lastIndexOf("!".charCodeAt(0))] = 0xff;
+    const { documents } = answered(cursor);
+    expect(await allOf(documents)).toEqual([{ _id: 1, text: `${letters}\ufffd` }]);
+  },
+);
 
 it("small ones are handed over fifty at a time, large ones two megabytes at a time, and each at last", async () => {
   const small = Array.from({ length: 120 }, (_, _id) => ({ _id }));
