@@ -21,6 +21,7 @@ it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
   ["json", { "sec-fetch-site": "same-origin", "sec-purpose": "prefetch" }, "borrow"],
   ["json", { "sec-purpose": "prefetch;prerender" }, "borrow"],
   ["json", { purpose: "prefetch" }, "borrow"],
+  ["json", { "x-moz": "prefetch" }, "borrow"],
   ["json", { "sec-fetch-site": "same-site", origin: SERVED }, "refresh"],
   ["json", { "sec-fetch-site": "same-site", origin: SERVED, "sec-purpose": "prefetch" }, "borrow"],
   ["json", { "sec-fetch-site": "same-site", origin: "https://evil.example.com" }, "borrow"],
