@@ -4,13 +4,13 @@ import { decideOverload } from "./load-shedding.js";
 
 const LIMITS = { maxInFlight: 10, maxEventLoopDelayMs: 100, maxWaitMs: 2_000 };
 const NO_LIMITS = { maxInFlight: 0, maxEventLoopDelayMs: 0, maxWaitMs: 0 };
-const NONE = { count: 0, oldestMs: 0, answeredPerSecond: 0 };
-const LONG = { count: 1e6, oldestMs: 1e6, answeredPerSecond: 1 };
+const NONE = { oldestMs: 0, answeredPerSecond: 0 };
+const LONG = { oldestMs: 1e6, answeredPerSecond: 1 };
 const before = (): number => 1e6;
 const waiting = (count: number, oldestMs: number, answeredPerSecond: number) => ({
   inFlight: 0,
   delayMs: 0,
-  waiting: { count, oldestMs, answeredPerSecond },
+  waiting: { oldestMs, answeredPerSecond },
   before: () => count,
 });
 

@@ -155,9 +155,9 @@ export function decideOverload(
  * refused: most of these wait for each other.
  */
 function isTooMuch({ waiting, before }: Load, maxWaitMs: number): boolean {
-  const { count, oldestMs, answeredPerSecond } = waiting;
+  const { oldestMs, answeredPerSecond } = waiting;
   const tooMany = Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
-  return oldestMs > maxWaitMs && count >= tooMany && before(tooMany * PART_OF_ONE) >= tooMany;
+  return oldestMs > maxWaitMs && before(tooMany * PART_OF_ONE) >= tooMany;
 }
 
 /** @returns the mean delay of the last half second, in milliseconds */

@@ -6,8 +6,7 @@ import { LinkedSet } from "./linked-set.js";
 
 /** What a decision about overload needs to know. */
 export interface Waiting {
-  readonly count: number;
-  /** How long the first of them has waited, in milliseconds. */
+  /** How long the first of those that wait has waited, in milliseconds. */
   readonly oldestMs: number;
   /** How many were answered in the last second. */
   readonly answeredPerSecond: number;
@@ -59,7 +58,6 @@ export class WaitingRequests<Request extends object> {
     const since = first && this.#since.get(first);
     const partOfBefore = 1 - (now % SECOND_MS) / SECOND_MS;
     return {
-      count: this.#waiting.size,
       oldestMs: now - (since ?? now),
       answeredPerSecond: this.#answered + this.#answeredBefore * partOfBefore,
     };

@@ -1,17 +1,16 @@
 // Documents as they come: how many are decoded together, and who is answered meanwhile.
-import { expect, it } from "@jest/globals";
+import { afterEach, expect, it, jest } from "@jest/globals";
 import { BSON } from "mongodb";
 import { allOf, answered, areLarge, RawDocuments } from "./raw-documents.js";
 
-/** Takes longer to decode than others wait gladly. */
-const MANY_SMALL = Array.from({ length: 100_000 }, () => [1]);
+afterEach(() => void jest.restoreAllMocks());
 
 const rawOf = (documents: readonly object[]): RawDocuments =>
   new RawDocuments(documents.map((document) => BSON.serialize(document)));
 
-async function lengthsOf(raw: RawDocuments): Promise<number[]> {
+async function lengthsOf(raw: RawDocuments, ...how: Parameters<RawDocuments["some"]>): Promise<number[]> {
   const lengths: number[] = [];
-  for await (const some of raw.some()) lengths.push(some.length);
+  for await (const some of raw.some(...how)) lengths.push(some.length);
   return lengths;
 }
 
@@ -52,15 +51,28 @@ it("small ones are handed over fifty at a time, large ones two megabytes at a ti
   expect([small, large].map((each) => areLarge(rawOf(each)))).toEqual([false, true]);
 });
 
-it("others have a turn after each that takes long", async () => {
-  const raw = rawOf([1, 2, 3, 4].map((_id) => ({ _id, value: MANY_SMALL })));
+/** How many turns others have while something is done. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let [turns, isDone] = [0, false];
   const count = (): void => {
     turns += 1;
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  await raw.all();
+  await work();
   isDone = true;
-  expect(turns).toBeGreaterThanOrEqual(3);
+  return turns;
+}
+
+it.each<[string, (raw: RawDocuments) => Promise<unknown>]>([
+  ["documents", (raw) => raw.all()],
+  ["pieces", (raw) => lengthsOf(raw, undefined, 1)],
+])("others have a turn where several %s together take long", async (_, decode) => {
+  let now = 0;
+  jest.spyOn(performance, "now").mockImplementation(() => {
+    now += 6;
+    return now;
+  });
+  const raw = rawOf([1, 2, 3, 4].map((_id) => ({ _id })));
+  expect(await turnsDuring(() => decode(raw))).toBeGreaterThan(0);
 });
