@@ -7,6 +7,8 @@ const PAIR = { accessToken: "a", refreshToken: "r", expTime: 1, refreshExpTime: 
 describe("readTokenPair", () => {
   it("takes the five keys and nothing else", () => {
     expect(readTokenPair({ statusCode: 200, message: "Success", ...PAIR })).toEqual(PAIR);
+    const byProvider = { ...PAIR, loginProvider: "google" };
+    expect(readTokenPair(byProvider)).toEqual(byProvider);
   });
 
   it.each<unknown>([
@@ -17,6 +19,7 @@ describe("readTokenPair", () => {
     { ...PAIR, accessToken: undefined },
     { ...PAIR, accessToken: "" },
     { ...PAIR, refreshToken: { $ne: null } },
+    { ...PAIR, refreshToken: "" },
     { ...PAIR, expTime: "1" },
     { ...PAIR, refreshExpTime: null },
     { ...PAIR, loginProvider: 5 },

@@ -27,6 +27,14 @@ describe("the size of an answer's records", () => {
     );
   });
 
+  it("grows with the names inside a value, and with the ids and numbers of related records", () => {
+    const sizeOfRoyalty = (royalty: object): number => sizeOf("books", "royalty", { _id: 1, royalty });
+    expect(sizeOfRoyalty({ [`a${"b".repeat(1_000)}`]: 1 }) - sizeOfRoyalty({ a: 1 })).toBe(1_000);
+    const book = { _id: 1, title: "x" };
+    for (const more of ["author", "_count(reviews)"])
+      expect(sizeOf("books", `title,${more}`, book)).toBeGreaterThan(sizeOf("books", "title", book));
+  });
+
   it("counts a related record that is shared as often as it is shown", () => {
     const author = { _id: 7, name: "x".repeat(1_000) };
     const [one, two] = unfoldedSizes(nodeOf("books", "id,author.name"), [

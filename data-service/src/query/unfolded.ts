@@ -3,7 +3,6 @@
 import { bsonTypeOf, isBinary } from "../catalog/bson-json.js";
 import type { AuthorizedNode } from "./ast.js";
 import type { StoredRecord } from "./lower/document.js";
-import { isKeyOnly } from "./lower/joined-or-together.js";
 import { childField } from "./lower/read.js";
 
 /** What a record costs besides its values: its names and its braces. */
@@ -31,9 +30,10 @@ export function heldSizes(node: AuthorizedNode, documents: readonly StoredRecord
 
 function sizeOfRecord(node: AuthorizedNode, sizeOfColumn: SizeOfValue): SizeOf {
   const fields = node.columns.map(({ field }) => field);
-  const children = node.children
-    .filter((child) => !isKeyOnly(child))
-    .map((child) => ({ field: childField(child), sizeOf: once(sizeOfRecord(child.node, sizeOfColumn)) }));
+  const children = node.children.map((child) => ({
+    field: childField(child),
+    sizeOf: once(sizeOfRecord(child.node, sizeOfColumn)),
+  }));
   return (document) => {
     let size = RECORD + (node.children.length + node.counts.length) * VALUE;
     for (const field of fields) size += sizeOfColumn(document[field]);
