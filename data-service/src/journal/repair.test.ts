@@ -37,16 +37,27 @@ beforeEach(async () => {
 
 type Kind = "created" | "updated" | "deleted";
 
+interface Announced {
+  readonly at?: Date;
+  readonly instance?: string;
+  /** What the clock said that its ids were made by. */
+  readonly by?: Date;
+}
+
 /** Says that changes are about to be made, by an instance that has died since. @returns their ids */
-async function announce(kind: Kind, records: readonly ObjectId[], at = new Date(0)): Promise<ObjectId[]> {
+async function announce(
+  kind: Kind,
+  records: readonly ObjectId[],
+  { at = new Date(0), instance = "dead", by = new Date() }: Announced = {},
+): Promise<ObjectId[]> {
   const announced = records.map((record) => ({
-    _id: new ObjectId(),
+    _id: new ObjectId(ObjectId.generate(Math.floor(by.getTime() / 1_000))),
     table,
     record,
     kind,
     by: null,
     at,
-    instance: "dead",
+    instance,
     revision: kind === "created" ? 1 : 2,
     ...(kind === "created" ? {} : { before: {} }),
     // Whatever it builds on is the same for all that are about one life of a record.
@@ -56,11 +67,13 @@ async function announce(kind: Kind, records: readonly ObjectId[], at = new Date(
   return announced.map(({ _id }) => _id);
 }
 
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
+
 const some = (count: number): ObjectId[] => Array.from({ length: count }, () => new ObjectId());
 
 /** Announces new records and makes them. */
-async function make(records: readonly ObjectId[]): Promise<void> {
-  const changes = await announce("created", records);
+async function make(records: readonly ObjectId[], announced: Announced = {}): Promise<void> {
+  const changes = await announce("created", records, announced);
   await letters.insertMany(
     records.map((_id, at) => ({ _id, title: `letter ${at}`, _change: { e: changes[at], n: 1 } })),
   );
@@ -87,7 +100,7 @@ describe("what an instance has announced that died since", () => {
     db.client.on("commandStarted", () => {
       commands += 1;
     });
-    await repairJournal({ ...one.records, journal: watched }, { alone: true });
+    await repairJournal({ ...one.records, journal: watched }, { alone: false });
     expect(commands).toBeLessThan(100);
     expect(await toldOf(made)).toEqual(made.map((_, at) => `created ${at}`));
     expect(await toldOf(unmade)).toEqual([]);
@@ -100,15 +113,15 @@ describe("what an instance has announced that died since", () => {
     const records = some(30);
     await announce("updated", records);
     await pending.updateMany({}, { $set: { before: { title: "x".repeat(2 * 1024 * 1024) } } });
-    let most = 0;
+    const lengths: number[] = [];
     const journal = {
       repair: (...asked: Parameters<Journal["repair"]>) => {
-        most = Math.max(most, asked[0].length);
+        lengths.push(asked[0].length);
         return one.records.journal.repair(...asked);
       },
     };
     await repairJournal({ ...one.records, journal }, { alone: true });
-    expect(most).toBe(7);
+    expect(lengths).toEqual([7, 7, 7, 7, 2]);
     expect(await pending.countDocuments()).toBe(0);
   }, 60_000);
 
@@ -149,16 +162,35 @@ describe("what an instance has announced that died since", () => {
   it("waits where the database may still do it, also beside what is told", async () => {
     const [made, late] = [some(2), some(2)];
     await make(made);
-    const changes = await announce("created", late, new Date(Date.now() - 30_000));
+    const changes = await announce("created", late, { at: inMs(-30_000) });
     await repairJournal(one.records, { alone: false });
     expect(await toldOf(made)).toHaveLength(2);
     expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
   }, 60_000);
 
   it("waits for it also where the record was changed in a time to come, which the next change is of then", async () => {
-    const changes = await announce("updated", some(2), new Date(Date.now() + 3_600_000));
+    const changes = await announce("updated", some(2), { at: inMs(3_600_000) });
     await repairJournal(one.records, { alone: false });
     expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
+  }, 60_000);
+
+  it("is forgotten where it was announced by a clock that was wrong, or nobody else can be at work", async () => {
+    const ahead = inMs(3_600_000);
+    await announce("updated", some(2), { at: ahead, by: ahead });
+    await repairJournal(one.records, { alone: false });
+    expect(await pending.countDocuments()).toBe(0);
+    await announce("updated", some(2), { at: inMs(-30_000) });
+    await repairJournal(one.records, { alone: true });
+    expect(await pending.countDocuments()).toBe(0);
+  }, 60_000);
+
+  it("is told of where it is one's own, and was left a minute ago", async () => {
+    const [made, underWay] = [some(2), some(2)];
+    const { id: instance } = one.records.presence;
+    await make(made, { instance, at: inMs(-61_000) });
+    await make(underWay, { instance, at: inMs(-30_000) });
+    await repairJournal(one.records, { alone: false });
+    expect([await toldOf(made), await toldOf(underWay)]).toEqual([["created 0", "created 1"], []]);
   }, 60_000);
 
   it("lets a change of a table pass between two pieces", async () => {

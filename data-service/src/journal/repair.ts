@@ -27,7 +27,7 @@ export interface JournalRepairDeps {
 
 /** So many changes are looked at together; a change of a table may pass before the next ones. */
 const AT_ONCE = 200;
-/** Fewer where their announcements are larger: these, and the records as they are now, are held meanwhile. */
+/** Fewer where their announcements are larger, of which each has room: these, and the records as they are now, are held meanwhile. */
 const BYTES_AT_ONCE = 16 * 1024 * 1024;
 /** If it takes longer, the log says what is being done. */
 const MOMENT_MS = 1_000;
@@ -59,7 +59,7 @@ function* inPieces(left: readonly Announced[]): Generator<readonly ObjectId[]> {
   let some: ObjectId[] = [];
   let held = 0;
   for (const { id, bytes } of left) {
-    if (some.length === AT_ONCE || (some.length > 0 && held + bytes > BYTES_AT_ONCE)) {
+    if (some.length === AT_ONCE || held + bytes > BYTES_AT_ONCE) {
       yield some;
       [some, held] = [[], 0];
     }
