@@ -13,19 +13,21 @@ import { SlowAnswers } from "./slow-answers.js";
 const RECORDS = 64;
 const RECORD = { text: "x".repeat(1024 * 1024) };
 
+let slowAnswers: SlowAnswers;
 let app: Express;
 let server: RunningServer;
 const sockets: Socket[] = [];
-const begun: { readonly ip: string | undefined; readonly response: Response }[] = [];
+const begun: { readonly ip: string | undefined; readonly response: Response; readonly end: () => number }[] =
+  [];
 
 beforeEach(async () => {
-  const slowAnswers = new SlowAnswers(400, 50);
+  slowAnswers = new SlowAnswers(400, 50);
   app = express().set("trust proxy", "loopback");
   app.use(requestContext((path) => path));
   app.get("/begun", ({ ip }, response) => {
-    slowAnswers.watch(response, () => 100);
+    const end = slowAnswers.watch(response, () => 100);
     response.write("begun");
-    begun.push({ ip, response });
+    begun.push({ ip, response, end });
   });
   server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
 });
@@ -56,6 +58,40 @@ it("half of it may be for one network", async () => {
   expect(cut.map(({ ip }) => ip)).toEqual(["203.0.113.7"]);
   for (const { response } of begun) response.end();
   await Promise.all(ends);
+});
+
+/** Begins one more, and waits until it is slow. @returns whether it was cut */
+async function isCut(): Promise<boolean> {
+  ask("/begun", "203.0.113.7").resume();
+  const { length } = begun;
+  while (begun.length === length) await delay(5);
+  await delay(80);
+  return begun[length]?.response.destroyed === true;
+}
+
+it("what a client has taken is held no longer, and is given back once", async () => {
+  expect([await isCut(), await isCut()]).toEqual([false, false]);
+  const [first] = begun;
+  expect([first?.end(), first?.end()]).toEqual([0, 0]);
+  expect([await isCut(), await isCut()]).toEqual([false, true]);
+});
+
+it("what is held of an answer is given back at its end", async () => {
+  expect([await isCut(), await isCut()]).toEqual([false, false]);
+  begun[0]?.response.end();
+  await delay(80);
+  expect([await isCut(), await isCut()]).toEqual([false, true]);
+});
+
+it("an answer that is taken in time leaves nothing behind, and most of its time for the next piece", async () => {
+  await isCut();
+  const response = begun[0]?.response;
+  if (response === undefined) throw new Error("none has begun");
+  const before = response.listenerCount("close");
+  const leftMs = slowAnswers.watch(response, () => 100, 10_000)();
+  expect(leftMs).toBeGreaterThan(5_000);
+  expect(leftMs).toBeLessThanOrEqual(10_000);
+  expect(response.listenerCount("close")).toBe(before);
 });
 
 it("is not cut where it is a list that takes long to make, and its client reads", async () => {
