@@ -20,10 +20,12 @@ export async function openTestDatabase(options: MongoClientOptions = {}): Promis
   const client = await MongoClient.connect(url, options);
   const db = client.db(`test_${new ObjectId().toHexString()}`);
   const aside = clientAside(url, {});
+  const cursorKills = new CursorKills(aside.db(db.databaseName));
   return {
     db,
-    cursorKills: new CursorKills(aside.db(db.databaseName)),
+    cursorKills,
     async close() {
+      cursorKills.close();
       await db.dropDatabase();
       await Promise.all([aside.close(), client.close()]);
     },

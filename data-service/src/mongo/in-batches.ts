@@ -13,8 +13,6 @@ import { READ_OPTIONS, readCommand } from "./whole-answer.js";
 export const BATCH_SIZE = 500;
 /** A stream begins with this many, which show how large its documents are. */
 const FIRST_BATCH_SIZE = 10;
-/** How many documents of a batch are weighed. */
-const WEIGHED = 3;
 /** How many documents are taken out of a batch together. */
 const AT_ONCE = 50;
 /** How often to check whether a cursor is open yet. */
@@ -40,9 +38,8 @@ export async function* inBatches(
   const { cursor } = opened;
   try {
     while (await hasMore(opened, limits)) {
-      const isLast = cursor.bufferedCount() <= AT_ONCE;
       const raw: Uint8Array[] = cursor.readBufferedDocuments(AT_ONCE);
-      if (isLast) cursor.setBatchSize(batchSizeFor(raw));
+      cursor.setBatchSize(batchSizeFor(raw));
       yield* new RawDocuments(raw).some();
     }
   } finally {
@@ -102,7 +99,7 @@ function openCursor(db: Db, collection: string, pipeline: Stage[]): RunCommandCu
 
 /** How many documents of this kind to ask for at once. */
 function batchSizeFor(raw: readonly Uint8Array[]): number {
-  const largest = Math.max(1, ...raw.slice(-WEIGHED).map(({ length }) => length));
+  const largest = Math.max(1, ...raw.map(({ length }) => length));
   return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BYTES_AT_ONCE / largest)));
 }
 

@@ -48,6 +48,10 @@ const storeWith = (timeoutMs: number): RecordStore => new RecordStore(database, 
 const named = (name: string): CommandStartedEvent[] =>
   commands.filter(({ commandName }) => commandName === name);
 
+async function readAll(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}
+
 async function countStreamed(store: RecordStore, pipeline: Stage[]): Promise<number> {
   let count = 0;
   for await (const documents of store.stream(table, pipeline)) count += documents.length;
@@ -139,14 +143,16 @@ describe("a stream", () => {
     expect(named(opening).map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
   });
 
-  it("asks for few documents at once where they are large", async () => {
-    const large = "x".repeat(700_000);
-    const heavy = Array.from({ length: 20 }, (_, at) => ({ _id: -1 - at, large }));
+  it.each([
+    ["a few where they are large", 700_000, 20, [10, 2, 2, 2, 2, 2, 2]],
+    ["one where each is larger than what is held", 3_000_000, 7, [10, 1, 1, 1]],
+  ])("asks for few documents at once, %s", async (_, letters, count, asked) => {
+    const large = "x".repeat(letters);
+    const heavy = Array.from({ length: count }, (_each, at) => ({ _id: -1 - at, large }));
     await database.db.collection<{ _id: number }>("items").insertMany(heavy);
     commands = [];
-    expect(await countStreamed(storeWith(PATIENCE_MS), [{ $match: { _id: { $lt: 0 } } }])).toBe(20);
-    const sizes = named("getMore").map(({ command }) => command.batchSize);
-    expect(sizes).toEqual([10, 2, 2, 2, 2, 2, 2]);
+    expect(await countStreamed(storeWith(PATIENCE_MS), [{ $match: { _id: { $lt: 0 } } }])).toBe(count);
+    expect(named("getMore").map(({ command }) => command.batchSize)).toEqual(asked);
     await database.db.collection<{ _id: number }>("items").deleteMany({ _id: { $lt: 0 } });
   });
 
@@ -213,7 +219,13 @@ describe("streams that keep all connections busy", () => {
     }
   });
 
-  it("end when their clients go away between two batches", async () => {
+  it.each<[string, (stream: AsyncGenerator<unknown>) => Promise<unknown>]>([
+    ["their clients go away between two batches", (stream) => stream.return(undefined)],
+    [
+      "they get none for their next batch",
+      (stream) => expect(readAll(stream)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" }),
+    ],
+  ])("end when %s", async (_, leave) => {
     const store = await openBusy();
     try {
       const records = new RecordStore(
@@ -226,7 +238,7 @@ describe("streams that keep all connections busy", () => {
       const busy = stops.map((stop) => outcome(records.stream(table, VERY_SLOW, stop).next()));
       while ((await openedOf()) < 3) await delay(20);
       await delay(100);
-      await left.return(undefined);
+      await leave(left);
       while ((await openedOf()) > 2) await delay(20);
       expect(await openedOf()).toBe(2);
       for (const stop of stops) stop.abort(new Error("gone"));
@@ -328,10 +340,7 @@ describe("a read whose index is dropped meanwhile", () => {
     const stream = storeWith(PATIENCE_MS).stream(table, INDEXED);
     await stream.next();
     await database.db.collection("items").dropIndex("place_1");
-    const rest = async (): Promise<void> => {
-      for await (const _ of stream);
-    };
-    await expect(rest()).rejects.toMatchObject({
+    await expect(readAll(stream)).rejects.toMatchObject({
       code: "SERVICE_UNAVAILABLE",
       headers: { "Retry-After": "2" },
     });
