@@ -49,3 +49,27 @@ it("an instance that was killed a day ago is listed no longer, and one that has 
   const names = (await listed.find().toArray()).map(({ _id }) => _id);
   expect(names.toSorted()).toEqual(["alive", "silent"]);
 });
+
+it("an instance lives until it has been silent for five seconds, and again when it says so", async () => {
+  await listed.insertMany([
+    { _id: "busy", version: 1, at: inMs(-1_000) },
+    { _id: "silent", version: 1, at: inMs(-10_000) },
+  ]);
+  expect([await store.lives("busy"), await store.lives("silent")]).toEqual([true, false]);
+  await store.announce("silent", 1);
+  expect(await store.lives("silent")).toBe(true);
+});
+
+it("instances are waited for that work with an earlier number, but for one's own and those that have left", async () => {
+  for (const [name, version] of [
+    ["own", 1],
+    ["late", 1],
+    ["left", 1],
+    ["ready", 2],
+  ] as const)
+    await store.announce(name, version);
+  await store.leave("left");
+  expect(await store.behind(2, "own")).toEqual(["late"]);
+  await store.announce("late", 2);
+  expect(await store.behind(2, "own")).toEqual([]);
+});
