@@ -682,29 +682,40 @@ describe("a request whose answer waits for a file, with an access cookie about t
   });
 
   it.each([
-    ["stalls", 1_000, [BORROW, "POST /posts"], 0],
-    ["comes right behind its head", 20, ["POST /auth/refresh-token", "POST /posts"], 3],
-  ])("borrows one exactly when its small body stalls: one that %s", async (_how, pauseMs, heads, set) => {
-    rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
-    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
-    const socket = await openSocket(rig.url);
-    const jar = { accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" };
-    const head = [
-      "POST /api/posts HTTP/1.1",
-      "Host: x",
-      "Connection: close",
-      "Content-Type: application/json",
-      `Origin: ${APP_URL}`,
-      `Cookie: ${cookies(jar)}`,
-      "Content-Length: 2",
-    ];
-    socket.write(`${head.join("\r\n")}\r\n\r\n`);
-    setTimeout(() => socket.write("{}"), pauseMs);
-    const answer = String(Buffer.concat(await socket.toArray()));
-    expect(statuses(answer)).toEqual([200]);
-    expect(answer.match(/^Set-Cookie:/gim) ?? []).toHaveLength(set);
-    expect(rig.upstream.heads).toEqual(heads);
-  });
+    ["stalls", "", "{}", 1_000, [BORROW, "POST /posts"], 0],
+    ["comes right behind its head", "", "{}", 20, ["POST /auth/refresh-token", "POST /posts"], 3],
+    [
+      "is more than Node reads before somebody takes it",
+      `{"text":"${"x".repeat(20_000)}`,
+      `${"x".repeat(20_000)}"}`,
+      20,
+      ["POST /auth/refresh-token", "POST /posts"],
+      3,
+    ],
+  ])(
+    "borrows one exactly when its small body stalls: one that %s",
+    async (...[, first, rest, pauseMs, heads, set]) => {
+      rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+      rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+      const socket = await openSocket(rig.url);
+      const jar = { accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" };
+      const head = [
+        "POST /api/posts HTTP/1.1",
+        "Host: x",
+        "Connection: close",
+        "Content-Type: application/json",
+        `Origin: ${APP_URL}`,
+        `Cookie: ${cookies(jar)}`,
+        `Content-Length: ${first.length + rest.length}`,
+      ];
+      socket.write(`${head.join("\r\n")}\r\n\r\n${first}`);
+      setTimeout(() => socket.write(rest), pauseMs);
+      const answer = String(Buffer.concat(await socket.toArray()));
+      expect(statuses(answer)).toEqual([200]);
+      expect(answer.match(/^Set-Cookie:/gim) ?? []).toHaveLength(set);
+      expect(rig.upstream.heads).toEqual(heads);
+    },
+  );
 
   it("borrows one as well when its body is JSON in chunks, of which nobody knows how long it takes", async () => {
     rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
