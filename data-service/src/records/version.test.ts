@@ -1,6 +1,7 @@
 // Which versions If-Match names (RFC 9110, sections 8.8.3 and 13.1.1).
 import { describe, expect, it } from "@jest/globals";
-import { expectedVersions } from "./version.js";
+import { Decimal128, Long } from "bson";
+import { countIn, expectedVersions } from "./version.js";
 
 describe("If-Match", () => {
   it.each([
@@ -11,6 +12,8 @@ describe("If-Match", () => {
     ['W/"3-k2d0a"', ["weak"]],
     ['"abc"', ["none"]],
     ['""', ["none"]],
+    // More digits than a version has.
+    ['"1234567890123456-x"', ["none"]],
     // A comma in quotes belongs to the tag.
     ['"a,b"', ["none"]],
     ['"3-k2,d0a","4-x"', [3, 4]],
@@ -45,3 +48,13 @@ describe("If-Match", () => {
     expect(performance.now() - begun).toBeLessThan(500);
   });
 });
+
+it.each<[unknown, number]>([
+  [undefined, 0],
+  [3, 3],
+  [Long.fromNumber(3), 3],
+  [Decimal128.fromString("3"), 3],
+  ["3", 0],
+  [[3], 0],
+  [true, 0],
+])("a count that is stored as %j is %i", (stored, count) => expect(countIn(stored)).toBe(count));
