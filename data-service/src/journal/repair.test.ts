@@ -100,8 +100,14 @@ describe("what an instance has announced that died since", () => {
     db.client.on("commandStarted", () => {
       commands += 1;
     });
-    await repairJournal({ ...one.records, journal: watched }, { alone: false });
+    const asked: string[] = [];
+    const lives = (instance: string): Promise<boolean> => {
+      asked.push(instance);
+      return one.records.instances.lives(instance);
+    };
+    await repairJournal({ ...one.records, journal: watched, instances: { lives } }, { alone: false });
     expect(commands).toBeLessThan(100);
+    expect(asked).toEqual(["dead"]);
     expect(await toldOf(made)).toEqual(made.map((_, at) => `created ${at}`));
     expect(await toldOf(unmade)).toEqual([]);
     const history = instances.database.db.collection("_history");
