@@ -1,4 +1,5 @@
 // How many questions of one caller the database is asked at once.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { CallerShares } from "./caller-shares.js";
 import { countedAs } from "./counted-as.js";
@@ -102,14 +103,16 @@ describe("the questions of one caller", () => {
     await first;
     await settled();
     expect(underWay()).toEqual(["third"]);
+    await delay(30);
+    expect(seen).toEqual({ waiting: 0, refused: 1 });
     end(0);
     expect(await third).toBe("third");
   });
 
   it("wait no longer than for their client, and those behind them are asked", async () => {
     const { ask, underWay, end, seen } = rig(2);
-    const stop = new Stop();
-    const [first, left, third] = [ask(ann, "first"), ask(ann, "left", stop), ask(ann, "third")];
+    const [stop, later] = [new Stop(), new Stop()];
+    const [first, left, third] = [ask(ann, "first"), ask(ann, "left", stop), ask(ann, "third", later)];
     stop.abort(new Error("gone"));
     await expect(left).rejects.toThrow("gone");
     expect(seen).toEqual({ waiting: 1, refused: 0 });
@@ -117,9 +120,10 @@ describe("the questions of one caller", () => {
     await first;
     await settled();
     expect(underWay()).toEqual(["third"]);
+    later.abort(new Error("gone while it was asked"));
+    expect(seen.waiting).toBe(0);
     end(0);
     expect(await third).toBe("third");
-    expect(seen.waiting).toBe(0);
   });
 
   it("leave their places when they fail", async () => {

@@ -70,7 +70,7 @@ describe("a process", () => {
   async function start(limits: Partial<OverloadLimits>): Promise<void> {
     const app = express().use(requestContext((path) => path));
     const queued = new Set(["/login"]);
-    app.use(shedLoad({ ...NO_LIMITS, ...limits }, { onShed: () => {}, queued }));
+    app.use(shedLoad({ ...NO_LIMITS, ...limits }, { onShed: () => {}, queued, clientOf: () => "a client" }));
     app.all(["/held", "/login"], (_request, response) => void held.push(response));
     app.get("/events", (_request, response) => {
       response.type("text/event-stream").flushHeaders();
