@@ -13,12 +13,16 @@ if (PORTICO_TOKEN === undefined || table === undefined) {
   process.exit(1);
 }
 
-// Keep it with what you make of the events: a program that starts with it again misses nothing.
+/** Behind which event it goes on. */
 let lastEventId = LAST_EVENT_ID;
 
-/** What is to be done. After `ready` and `reset` that is to read the list, if you keep one. */
-function handle(event, { id, record }) {
-  console.log([event, id, record && JSON.stringify(record)].filter(Boolean).join(" "));
+/**
+ * What is to be done. After `ready` and `reset` that is to read the list, if you keep one. Keep the event's `id` with what
+ * you make of it: a program that starts with that as LAST_EVENT_ID misses nothing.
+ */
+async function handle({ event, data }) {
+  const { id, record, reason } = JSON.parse(data);
+  console.log([event, id, record && JSON.stringify(record), reason].filter(Boolean).join(" "));
 }
 
 /** Server-sent events as they come: blocks of lines `name: value` with an empty line behind each. */
@@ -39,18 +43,28 @@ async function follow() {
       ...(lastEventId && { "Last-Event-ID": lastEventId }),
     },
   });
-  if (!response.ok) {
-    const { message } = await response.json();
+  const type = response.headers.get("Content-Type");
+  if (!response.ok || !type?.startsWith("text/event-stream")) {
+    const { message } = await response.json().catch(() => {
+      throw new Error(`${response.url} answered ${response.status}, not as Portico does`);
+    });
     console.error(`Portico answered ${response.status}: ${message}`);
     // It will not answer otherwise the next time.
     if (response.status < 500 && response.status !== 429) process.exit(1);
     return;
   }
-  for await (const { event, data, id } of eventsOf(response.body)) {
-    if (event !== undefined) handle(event, JSON.parse(data));
-    lastEventId = id ?? lastEventId;
+  for await (const told of eventsOf(response.body)) {
+    if (told.event !== undefined) await handle(told);
+    // Behind it only now: what could not be handled is told again.
+    lastEventId = told.id ?? lastEventId;
   }
 }
+
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    if (lastEventId !== undefined) console.error(`LAST_EVENT_ID=${lastEventId}`);
+    process.exit();
+  });
 
 for (;;) {
   await follow().catch(({ message }) => console.error(message));

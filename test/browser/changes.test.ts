@@ -100,13 +100,18 @@ describe("a page that follows changes", () => {
     ]);
   });
 
-  test("shows what there is, as the README's lines do it, also where the list is older than what was told", async () => {
+  test("shows what there is, as the README's lines do it, also where the list fails, or is older than what was told", async () => {
     const api = await admin();
     const [{ id: ghost }] = (await api.post("/tasks", { title: "ghost" })).body.data;
     const errors: string[] = [];
     page.on("pageerror", ({ message }) => errors.push(message));
     const [asked, answered] = [signal(), signal()];
+    let isFirst = true;
     await page.route(/\/api\/tasks\?/, async (route) => {
+      if (isFirst) {
+        isFirst = false;
+        return await route.fulfill({ status: 503, body: "" });
+      }
       const response = await route.fetch();
       asked.give();
       await answered.given;
@@ -154,7 +159,9 @@ function aroundTheLines(): void {
   const hide = (id: string) => void window.shown.delete(id);
   const readTheList = async () => {
     const filter = encodeURIComponent(JSON.stringify({ done: false }));
-    return (await (await fetch(`/api/tasks?limit=0&filter=${filter}`)).json()).data;
+    const response = await fetch(`/api/tasks?limit=0&filter=${filter}`);
+    if (!response.ok) throw new Error(`the list is answered with ${response.status}`);
+    return (await response.json()).data;
   };
   Object.assign(window, { show, showAll, hide, readTheList });
   const source = new EventSource("/api/tasks/changes");

@@ -1,6 +1,8 @@
 // examples/service, run as its README says: an API token of its own, and callers' tokens checked by the published keys.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -31,15 +33,15 @@ function startProgram(args: readonly string[], env: Readonly<Record<string, stri
   const child: ChildProcess = spawn(
     process.execPath,
     [join(projectRoot, "examples/service", name), ...rest],
-    { env: { PATH: process.env.PATH, ...env }, stdio: ["ignore", "pipe", "ignore"] },
+    { env: { PATH: process.env.PATH, ...env }, stdio: ["ignore", "pipe", "pipe"] },
   );
-  if (child.stdout === null) throw new Error("no output");
+  if (child.stdout === null || child.stderr === null) throw new Error("no output");
+  const ended = once(child, "close");
   const stop = async () => {
-    const ended = once(child, "exit");
     child.kill();
     await ended;
   };
-  return { lines: createInterface(child.stdout), stop };
+  return { lines: createInterface(child.stdout), errors: createInterface(child.stderr), stop };
 }
 
 /** Runs the service on a free port. */
@@ -116,7 +118,24 @@ describe("the example service", () => {
 });
 
 describe("the example that follows a table", () => {
-  it("is told what happens, also while the data service was away", async () => {
+  /** Runs it until it is stopped, which answers what it said last. */
+  function follow(env: Readonly<Record<string, string>>) {
+    const { lines, errors, stop } = startProgram(["follow.mjs", "tasks"], env);
+    const told: string[] = [];
+    const said: string[] = [];
+    lines.on("line", (line) => told.push(line));
+    errors.on("line", (line) => said.push(line));
+    const reach = (count: number) =>
+      until(
+        () => told.length,
+        (seen) => seen >= count,
+      );
+    return { told, said, reach, stop };
+  }
+
+  const created = ({ id }: { id: string }, title: string) => `created ${id} ${JSON.stringify({ id, title })}`;
+
+  it("is told what happens, also while the data service was away, and when it starts anew", async () => {
     const admin = await asAdmin(stack);
     await make(admin, "svc_table", {
       name: "tasks",
@@ -124,28 +143,60 @@ describe("the example that follows a table", () => {
       columns: [{ name: "title", type: "text" }],
     });
     await make(admin, "svc_permission", { role: null, table: "tasks", action: "read", fields: "title" });
-    const told: string[] = [];
-    const reach = (count: number) =>
-      until(
-        () => told.length,
-        (seen) => seen >= count,
-      );
     const env = { PORTICO_URL: stack.dataUrl, PORTICO_TOKEN: serviceToken };
-    const { lines, stop } = startProgram(["follow.mjs", "tasks"], env);
-    lines.on("line", (line) => told.push(line));
+    const before = follow(env);
     try {
-      await reach(1);
+      await before.reach(1);
       const first = await make(admin, "tasks", { title: "Zoë: a\nb" });
-      await reach(2);
+      await before.reach(2);
       await stack.dataService.stop("SIGKILL");
       await stack.restartDataService();
       const second = await make(await asAdmin(stack), "tasks", { title: "meanwhile" });
-      await reach(4);
-      const said = ({ id }: { id: string }, title: string) =>
-        `created ${id} ${JSON.stringify({ id, title })}`;
-      expect(told).toEqual(["ready", said(first, "Zoë: a\nb"), "ready", said(second, "meanwhile")]);
+      await before.reach(4);
+      const { told } = before;
+      expect(told).toEqual(["ready", created(first, "Zoë: a\nb"), "ready", created(second, "meanwhile")]);
     } finally {
-      await stop();
+      await before.stop();
     }
+    const [, lastEventId = ""] = /^LAST_EVENT_ID=(.+)$/.exec(before.said.at(-1) ?? "") ?? [];
+    const third = await make(await asAdmin(stack), "tasks", { title: "stopped" });
+    const after = follow({ ...env, LAST_EVENT_ID: lastEventId });
+    try {
+      await after.reach(2);
+      expect(after.told).toEqual(["ready", created(third, "stopped")]);
+    } finally {
+      await after.stop();
+    }
+  });
+
+  it("comes back from what is no stream, goes on behind what it was told whole, and gives up where it is refused", async () => {
+    const asked: unknown[] = [];
+    const html = { "Content-Type": "text/html" };
+    const server = createServer(({ headers }, response) => {
+      asked.push(headers["last-event-id"]);
+      if (asked.length <= 2)
+        response.writeHead(asked.length === 1 ? 200 : 404, html).end("<p>Not this.</p>\n\n");
+      else if (asked.length > 3)
+        response.writeHead(403, { "Content-Type": "application/json" }).end('{"message":"No."}');
+      else {
+        response.writeHead(200, { "Content-Type": "text/event-stream" });
+        response.write("event: ready\nid: a\ndata: {}\n\n: still here\nid: b\n\nevent: created\nid: c\nda");
+        setTimeout(() => response.destroy(), 100);
+      }
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { told, said, stop } = follow({ PORTICO_URL: `http://127.0.0.1:${port}`, PORTICO_TOKEN: "any" });
+    const ended = until(
+      () => said.at(-1),
+      (last) => last === "Portico answered 403: No.",
+    );
+    await ended.finally(() => server.close());
+    await stop();
+    expect(asked).toEqual([undefined, undefined, undefined, "b"]);
+    expect(told).toEqual(["ready"]);
+    expect(said.slice(0, 2)).toEqual(
+      [200, 404].map((status) => expect.stringContaining(`answered ${status}, not as Portico does`)),
+    );
   });
 });
