@@ -55,7 +55,7 @@ export function uncertain(
   why: string,
   { headers, cause }: Pick<Refusal, "headers" | "cause"> = {},
 ): AppError {
-  const message = `${why} It may be done, or be done yet: look before you send it again.`;
+  const message = `${why} It may have been done, or still be done later: look before you send it again.`;
   return new AppError(code, { message, details: { uncertain: true }, ...(headers && { headers }), cause });
 }
 

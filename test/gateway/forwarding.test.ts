@@ -648,7 +648,7 @@ describe("a data service that misbehaves", () => {
       const { message, error } = await readError(response);
       return [response.status, error.details, message];
     };
-    const warned = "It may be done, or be done yet: look before you send it again.";
+    const warned = "It may have been done, or still be done later: look before you send it again.";
     const json = { "Content-Type": "application/json" };
     const writes: RequestInit[] = [{ method: "POST", body: "{}", headers: json }, { method: "DELETE" }];
     for (const write of writes) {
