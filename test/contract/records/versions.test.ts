@@ -128,6 +128,27 @@ describe("If-Match", () => {
     expect((await read(api, "books", book)).updatedAt).toBe(before.body.data[0].updatedAt);
   });
 
+  it("keeps the list of links that another has written, but not what was linked from the other side", async () => {
+    const tag = tagOf(await api.get(`/authors/${author}`));
+    const [second, third] = [await make(api, "books", {}), await make(api, "books", {})];
+    const add = (id: string, known: string): Promise<Answer> =>
+      api.send("PATCH", `/authors/${author}`, {
+        body: JSON.stringify({ books: [book, id] }),
+        headers: { "Content-Type": "application/json", "If-Match": known },
+      });
+    const added = await add(second.id, tag);
+    expect([added.status, (await add(third.id, tag)).status]).toEqual([200, 412]);
+    const linked = async (): Promise<string[]> => {
+      const { data } = (await api.get(`/authors/${author}`, { fields: "books" })).body;
+      return data[0].books.map(({ id }: { id: string }) => id).sort();
+    };
+    expect(await linked()).toEqual([book, second.id].sort());
+    await api.patch(`/books/${third.id}`, { author });
+    expect(await linked()).toEqual([book, second.id, third.id].sort());
+    expect((await add(second.id, tagOf(added))).status).toBe(200);
+    expect(await linked()).toEqual([book, second.id].sort());
+  });
+
   it("holds for DELETE", async () => {
     const tag = tagOf(await get());
     await api.patch(`/books/${book}`, { stock: 2 });
