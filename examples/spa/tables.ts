@@ -307,7 +307,7 @@ export interface Tables {
       check?: Json | null;
       isEnabled?: boolean;
       description?: string | null;
-      role?: Link<string> | CreateOf<"svc_role"> | null;
+      role: Link<string> | CreateOf<"svc_role"> | null;
     };
     update: {
       table?: string;

@@ -61,7 +61,7 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const asIfTried = [
       await admin.post("/notes", { text: "too late" }, { dryRun: true }),
-      await admin.post("/svc_permission", { table: "notes", action: "read" }, { dryRun: true }),
+      await admin.post("/svc_permission", { role: null, table: "notes", action: "read" }, { dryRun: true }),
     ];
     expect(asIfTried.map(({ status, body }) => [status, body.message])).toEqual(
       Array(2).fill([400, "dryRun: does not apply to this call"]),

@@ -30,6 +30,8 @@ export interface SystemTableDefinition extends TableDefinition {
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names of relations that only the service writes. */
   readonly readOnlyRelations?: readonly string[];
+  /** What null means of relations that a new record must name, by their names. */
+  readonly nullMeans?: Readonly<Record<string, string>>;
   /** Names of columns that the service fills in. */
   readonly filled?: readonly string[];
   /** Names of columns with the addresses that users sign in by. */
@@ -61,14 +63,18 @@ export function buildCatalog(
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
   const table = buildTable(definition, all, definition.secrets);
   const { journal = false, ownCreate, changesOnlyLink = false, uniquesWithNull = [] } = definition;
-  const { readOnlyRelations = [], filled = [], addresses = [] } = definition;
+  const { readOnlyRelations = [], nullMeans = {}, filled = [], addresses = [] } = definition;
   const columns = [...table.columns].map(([name, column]): [string, Column] => {
     if (filled.includes(name)) return [name, { ...column, filled: true }];
     return [name, addresses.includes(name) ? { ...column, isAddress: true } : column];
   });
   const relations = [...table.relations].map(([name, relation]): [string, Relation] => [
     name,
-    readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,
+    {
+      ...relation,
+      ...(readOnlyRelations.includes(name) && { readOnly: true }),
+      ...(nullMeans[name] !== undefined && { nullMeans: nullMeans[name] }),
+    },
   ]);
   const members = { columns: new Map(columns), relations: new Map(relations) };
   return { ...table, journal, ownCreate, changesOnlyLink, uniquesWithNull, ...members };

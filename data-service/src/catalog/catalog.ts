@@ -86,6 +86,8 @@ export interface Relation {
   readonly counter: Counter | undefined;
   /** Written only by the service. */
   readonly readOnly?: boolean;
+  /** What null means, where a new record must say it: the link may be null, and never just be left out. */
+  readonly nullMeans?: string;
   readonly description: string | null;
 }
 

@@ -118,6 +118,8 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       // A rule without a role applies to everybody: so a role's rules must be deleted with it, and never turn into such
       // rules.
       relations: [toOne("role", names.roles, { onDelete: "CASCADE" })],
+      // Were it left out, as an id is that was not found, the rule would open the table to everybody.
+      nullMeans: { role: "everyone, visitors too" },
       // A change that makes records as well may be taken back much later, by another process. Who has changed the rule
       // meanwhile, and seen whose it was then, would find it applied to others.
       changesOnlyLink: true,

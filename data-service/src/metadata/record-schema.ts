@@ -182,7 +182,11 @@ export function bodyExample(
     }));
   const links = relations
     .filter((each) => write === "creatable" && each.creatable && each.needed && !each.relation.many)
-    .map(({ relation, target, needed }) => ({ name: relation.name, needed, value: idExample(target) }));
+    .map(({ relation, target, needed }) => ({
+      name: relation.name,
+      needed,
+      value: relation.required ? idExample(target) : null,
+    }));
   const all = [...values, ...links];
   if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined))
     return undefined;

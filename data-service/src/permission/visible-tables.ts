@@ -249,6 +249,7 @@ function whereShown(view: ReadView, table: Table, member: Column | Relation): Sh
 }
 
 function isNeeded(member: Column | Relation): boolean {
+  if ("link" in member && member.nullMeans !== undefined) return true;
   const isGiven = "default" in member && (member.default !== undefined || member.filled === true);
   return member.required && !isGiven;
 }

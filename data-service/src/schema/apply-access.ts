@@ -210,7 +210,8 @@ async function problemsOf(
     [...make, ...edit.map(({ to }) => to)].map(({ path, json: said }) => {
       const { json, problems } = ruleById(said, ids, roleContext(deps, catalog));
       if (problems.length > 0) return problems.map((problem) => `${path}.${problem}`);
-      return refusalsOf(deps, catalog, names.permissions, { path, json });
+      // Whose it is stands around it in the file.
+      return refusalsOf(deps, catalog, names.permissions, { path, json: { role: null, ...json } });
     }),
   );
   return [...ofRole, ...ofRules.flat()];

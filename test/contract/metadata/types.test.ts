@@ -84,6 +84,9 @@ export const nameless: CreateOf<"svc_folder"> = { slug: "photos" };
 export const uploaded: [CreateOf<"svc_file">] extends [never] ? true : false = true;
 export const renamed: UpdateOf<"svc_file"> = { filename: "a.txt", folder: { name: "Photos" } };
 export const rule: CreateOf<"svc_permission"> = { table: "books", action: "read", role: { name: "readers" } };
+export const open: CreateOf<"svc_permission"> = { table: "books", action: "read", role: null };
+// @ts-expect-error a rule says whose it is
+export const whose: CreateOf<"svc_permission"> = { table: "books", action: "read" };
 export const moved: UpdateOf<"svc_permission"> = { role: { id: "id" } };
 export const everybodys: UpdateOf<"svc_permission"> = { role: null };
 // @ts-expect-error a change of a rule makes no role

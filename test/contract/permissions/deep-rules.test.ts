@@ -76,7 +76,7 @@ describe("a rule that fits its table no more", () => {
 
   beforeAll(async () => {
     const filter = { name: "n1" };
-    id = (await make(admin, "svc_permission", { table: "nodes", action: "update", filter })).id;
+    id = (await make(admin, "svc_permission", { role: null, table: "nodes", action: "update", filter })).id;
     const database = await MongoClient.connect(stack.mongodbUrl);
     const rules = database.db().collection("svc_permission");
     await rules.updateOne({ _id: new ObjectId(id) }, { $set: { filter: { nme: "n1" } } });

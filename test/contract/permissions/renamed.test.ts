@@ -44,7 +44,8 @@ async function titled(name: string, record: object): Promise<Row> {
   return made;
 }
 
-const mayRead = (table: string) => make(admin, "svc_permission", { table, action: "read", fields: "title" });
+const mayRead = (table: string) =>
+  make(admin, "svc_permission", { role: null, table, action: "read", fields: "title" });
 const swapped = ({ columns }: Row): Row[] =>
   columns.map((each: Row) => ({ ...each, name: each.name === "title" ? "secret" : "title" }));
 
@@ -101,7 +102,12 @@ describe("while names change, a visitor is shown", () => {
 
   it("never the column that it left out when that comes back, though its rule was changed meanwhile", async () => {
     const memos = await titled("memos", { title: "open", secret: "SECRET" });
-    const rule = await make(admin, "svc_permission", { table: "memos", action: "read", fields: "-secret" });
+    const rule = await make(admin, "svc_permission", {
+      role: null,
+      table: "memos",
+      action: "read",
+      fields: "-secret",
+    });
     const [title] = memos.columns;
     await patchConfirmed(admin, memos.id, { columns: [{ id: title.id }] });
     await admin.patch(`/svc_permission/${rule.id}`, { description: "for all" });

@@ -1146,6 +1146,26 @@ describe("what a record needs and the caller may not know", () => {
   });
 });
 
+describe("a new rule that does not say whose it is", () => {
+  const unsaid = "role: is required; null means everyone, visitors too";
+
+  it("is refused, alone, in a list, and beside other problems", async () => {
+    const open = { table: "notes", action: "read" };
+    const told = async (body: Row) => refusal(await admin.post("/svc_permission", body));
+    expect(await told(open)).toEqual([400, [unsaid]]);
+    expect(await told([{ ...open, role: null }, open])).toEqual([400, [`[1].${unsaid}`]]);
+    expect(await told({ table: "notes" })).toEqual([400, ["action: is required", unsaid]]);
+    expect((await admin.get("/svc_permission")).body.data).toEqual([]);
+  });
+
+  it("is everyone's where it says so, and stays as it is by a change", async () => {
+    const { id } = await make(admin, "svc_permission", { role: null, table: "notes", action: "read" });
+    expect((await anyone.get("/notes")).status).toBe(200);
+    const changed = await admin.patch(`/svc_permission/${id}`, { fields: "title" });
+    expect([changed.status, changed.body.data[0].role]).toEqual([200, null]);
+  });
+});
+
 describe("a unique value that is taken", () => {
   const pairs = "pairs";
 

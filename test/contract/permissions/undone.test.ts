@@ -35,7 +35,7 @@ async function notes(): Promise<Row> {
 }
 
 const rule = ({ name }: Row, parts: object): Promise<Row> =>
-  make(admin, "svc_permission", { table: name, action: "read", ...parts });
+  make(admin, "svc_permission", { role: null, table: name, action: "read", ...parts });
 const now = async (it: Row): Promise<Row> => (await admin.get(`/svc_permission/${it.id}`)).body.data[0];
 async function changed(path: string, body: object): Promise<Row> {
   const answer = await admin.patch(path, body);

@@ -227,7 +227,7 @@ describe("a create with records inside", () => {
   it("says where in the request a rule stands that fits no table, as of all that is wrong with it", async () => {
     const relations = [{ name: "rule", type: "many-to-one", table: "svc_permission" }];
     await makeTable(admin, { name: "guards", columns: [{ name: "name", type: "string" }], relations });
-    const misfit = { table: "tags", action: "read", fields: "nosuch" };
+    const misfit = { role: null, table: "tags", action: "read", fields: "nosuch" };
     const reason = 'unknown field "nosuch" on "tags"';
     const refused = async (path: string, body: unknown): Promise<unknown> => {
       const { status, body: answer } = await admin.post(path, body);

@@ -137,7 +137,7 @@ describe("an instance that wakes up late", () => {
     const columns = ["title", "secret"].map((name) => ({ name, type: "string" }));
     const { id } = await makeTable(second, { name: "notes", columns });
     await make(second, "notes", { title: "open", secret: "SECRET" });
-    await make(second, "svc_permission", { table: "notes", action: "read", fields: "title" });
+    await make(second, "svc_permission", { role: null, table: "notes", action: "read", fields: "title" });
     const swap = async (api: Api): Promise<Answer> => {
       const now = await tableNamed(api, "notes");
       const swapped = now.columns.map((each: Row) => ({
@@ -173,7 +173,7 @@ describe("an instance that wakes up late", () => {
     const { asleep } = sleepAt((command) => command.includes("_g_title") && command.includes("$unset"));
     const late = first.patch(`/svc_table/${id}`, { columns: swapped });
     await asleep;
-    const rule = { table: "papers", action: "read", fields: "title" };
+    const rule = { role: null, table: "papers", action: "read", fields: "title" };
     expect((await second.post("/svc_permission", rule)).status).toBe(201);
     await ended();
     const stored = await db.collection("svc_permission").findOne({ table: "papers" });

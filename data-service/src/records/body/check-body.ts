@@ -277,6 +277,12 @@ function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
   return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
 }
 
+const IS_REQUIRED = "is required";
+
+function nullText(member: Column | Relation): string {
+  return "link" in member && member.nullMeans !== undefined ? `; null means ${member.nullMeans}` : "";
+}
+
 /** Fills in defaults, and reports what is required and not given: without its name where the caller may not know it. */
 function fillIn(
   table: Table,
@@ -296,10 +302,11 @@ function fillIn(
     else if (column.required) missing.push(column);
   }
   for (const relation of table.relations.values()) {
-    if (relation.required && !isThere(relation.name)) missing.push(relation);
+    const isNeeded = relation.required || relation.nullMeans !== undefined;
+    if (isNeeded && !isThere(relation.name)) missing.push(relation);
   }
   const mayName = (member: Column | Relation): boolean =>
     view.mayWrite(member) || view.mayRead?.(member) === true;
-  for (const { name } of missing.filter(mayName)) report(name, "is required");
+  for (const member of missing.filter(mayName)) report(member.name, IS_REQUIRED + nullText(member));
   if (!missing.every(mayName)) report("body", "a record needs values that you may not give");
 }
