@@ -129,14 +129,16 @@ export class Journal {
    * of the making, and then the history has nothing of either
    */
   async takenBack(table: Table, made: readonly Pending[], ends: readonly Pending[]): Promise<void> {
-    const told = await this.#deps.journal.entries(made.map(({ id }) => id));
+    const toldOf = () => this.#deps.journal.entries(made.map(({ id }) => id));
+    const told = await toldOf();
     const isTold = new Set(told.map(({ record }) => idText(table, record)));
     const untold = ends.filter(({ record }) => !isTold.has(idText(table, record)));
     // Before the end of the others is told: whoever does that waits for what is announced of it.
     await this.withdraw(ends.filter((each) => !untold.includes(each)));
     const entries = untold.map((each) => entryOf(table, each));
     await this.publish(table, entries, false);
-    await this.#tellGone(table, told);
+    // Whoever has told of another one meanwhile waits only for a while for what is announced of it.
+    await this.#tellGone(table, entries.length === 0 ? told : await toldOf());
   }
 
   /** Tells of the end of records whose making was told, unless they are there, or their end is known. */

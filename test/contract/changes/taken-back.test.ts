@@ -164,6 +164,26 @@ it("tells so once more where their making is told of afterwards", async () => {
   }
 });
 
+it("keeps their end where their making is told before that is, which comes too late for whoever has told of it", async () => {
+  const other = await startBehindProxy(held.stack);
+  try {
+    const isTelling = isCommand("insert", "_journal");
+    const { first, ...refused } = await refusedHalfway("meanwhile");
+    const teller = await asAdmin(other.stack);
+    const telling = await stopAt(other.proxy, isTelling, () =>
+      teller.patch(`/shows/${first}`, { name: "other" }),
+    );
+    const ending = await goingOn(held.proxy, isTelling, refused);
+    telling.goOn();
+    expect((await telling.answer).status).toBe(404);
+    ending.goOn();
+    expect((await ending.answer).status).toBe(409);
+    expect(await toldOf(first)).toEqual({ ...both, events: [...both.events, "deleted"] });
+  } finally {
+    await other.stop();
+  }
+});
+
 it("tells nothing more of one that others have changed before it was taken back", async () => {
   const { first, goOn, answer } = await refusedHalfway("changed");
   expect((await api.patch(`/shows/${first}`, { name: "other" })).status).toBe(200);
