@@ -251,15 +251,21 @@ describe("streams that keep all connections busy", () => {
 });
 
 describe("a read that nobody waits for any more", () => {
-  const leaving = async (worksOn: boolean): Promise<string[]> => {
+  const limited = [...SLOW, { $limit: ROWS }];
+  const grouped = [...SLOW, { $group: { _id: null, work: { $sum: "$work" } } }];
+  const leaving = async (
+    worksOn: boolean,
+    pipeline: Stage[] = limited,
+    maxTimeMS = PATIENCE_MS,
+  ): Promise<string[]> => {
     const events: string[] = [];
     const { client } = database.db;
     const note = ({ commandName }: { readonly commandName: string }) => void events.push(commandName);
     client.on("commandSucceeded", note);
     const store = new RecordStore(database, PATIENCE_MS, { worksOn });
     const stop = new Stop();
-    const limits = { maxTimeMS: PATIENCE_MS, signal: stop };
-    const read = store.read(table, [...SLOW, { $limit: ROWS }], limits).catch(String);
+    const limits = { maxTimeMS, signal: stop };
+    const read = store.read(table, pipeline, limits).catch(String);
     while (commands.length === 0) await delay(1);
     stop.abort(new Error("gone"));
     events.push(String(await read));
@@ -273,6 +279,23 @@ describe("a read that nobody waits for any more", () => {
 
   it("is over when the database is done with it, where that works on", async () => {
     expect(await leaving(true)).toEqual(["aggregate", "Error: gone"]);
+  });
+
+  it("is so also where nobody knows before how many documents it answers", async () => {
+    expect(await leaving(true, grouped)).toEqual(["aggregate", "Error: gone"]);
+  });
+
+  it.each([
+    ["one message", limited],
+    ["a cursor", grouped],
+  ])("has not taken too long where its time is over by then: %s", async (_how, pipeline) => {
+    expect(await leaving(true, pipeline, 200)).toEqual(["Error: gone"]);
+  });
+
+  it("reads no more than the documents that are on their way", async () => {
+    expect(await leaving(true, SLOW)).toEqual(["aggregate", "killCursors", "Error: gone"]);
+    const store = new RecordStore(database, PATIENCE_MS, { worksOn: true });
+    expect(await store.read(table, [{ $match: {} }, { $project: { place: 1 } }])).toHaveLength(ROWS);
   });
 });
 

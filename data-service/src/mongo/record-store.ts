@@ -421,8 +421,29 @@ export class RecordStore {
   #read(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
     return untilRead(async () => {
       const all = await allOf(await this.#whole(table, pipeline, most, limits));
-      return all ?? this.#cursor(table, pipeline, limits).toArray();
+      if (all !== undefined) return all;
+      return this.#worksOn
+        ? this.#toItsEnd(table, pipeline, limits)
+        : this.#cursor(table, pipeline, limits).toArray();
     });
+  }
+
+  /** The same as `readToItsEnd`, of what may be more than one message holds: it is over with the one under way. */
+  async #toItsEnd(
+    table: Table,
+    pipeline: Stage[],
+    { signal, ...limits }: Partial<ReadLimits> = {},
+  ): Promise<StoredRecord[]> {
+    const cursor = this.#cursor(table, pipeline, limits);
+    const all: StoredRecord[] = [];
+    try {
+      while (signal?.aborted !== true && (await cursor.hasNext()))
+        for (const document of cursor.readBufferedDocuments()) all.push(document);
+      return all;
+    } finally {
+      await cursor.close();
+      signal?.throwIfAborted();
+    }
   }
 
   #raw(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<Answered | undefined> {
@@ -439,14 +460,14 @@ export class RecordStore {
     return readAll(this.#db, { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits });
   }
 
-  #cursor(table: Table, pipeline: Stage[], limits?: ReadLimits): AbstractCursor<StoredRecord> {
+  #cursor(table: Table, pipeline: Stage[], limits?: Partial<ReadLimits>): AbstractCursor<StoredRecord> {
     const form = findForm(pipeline);
     if (form === undefined) return this.#aggregate(table, pipeline, limits);
     const { filter, ...options } = form;
     return this.#collection(table).find(filter, { ...options, ...this.#limits, ...limits });
   }
 
-  #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {
+  #aggregate(table: Table, pipeline: Stage[], limits?: Partial<ReadLimits>) {
     return this.#collection(table).aggregate(pipeline, { ...this.#limits, ...limits });
   }
 

@@ -61,9 +61,12 @@ export async function readWhole(db: Db, read: WholeRead): Promise<Answered | und
  */
 export async function readToItsEnd(db: Db, { signal, ...read }: WholeRead): Promise<Answered | undefined> {
   signal?.throwIfAborted();
-  const documents = await readWhole(db, read);
-  signal?.throwIfAborted();
-  return documents;
+  try {
+    return await readWhole(db, read);
+  } finally {
+    // However it ended: for who has left, it did not take too long.
+    signal?.throwIfAborted();
+  }
 }
 
 async function inOneMessage(
