@@ -45,7 +45,6 @@ async function asTold(deps: Deps, rights: Rights, error: unknown): Promise<unkno
 export function sayingKept(told: unknown, kept: readonly unknown[]): unknown {
   if (kept.length === 0 || !(told instanceof AppError)) return told;
   const { code, messages, details, headers, cause } = told;
-  // Its cause tells which of several records was refused.
   return new AppError(code, { message: messages, details: { ...details, kept }, headers, cause });
 }
 
@@ -82,6 +81,5 @@ function toldOf(taken: Taken, rights: Rights, catalog: Catalog): Taken {
   const isKnown =
     rights.view(catalog).mayRead(table) ||
     actions.some((action) => rights.write(catalog, table, action).length > 0);
-  // The answer of the database tells which of several records was refused.
   return new Taken(isKnown ? table : undefined, known, cause, at);
 }
