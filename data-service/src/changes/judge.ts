@@ -18,6 +18,7 @@ import { readEach, readSmall } from "../records/read/read-one.js";
 import { Remembered } from "../records/read/remembered.js";
 import { NoRoom } from "../records/read/room.js";
 import type { Shown } from "../records/read/still-open.js";
+import { withoutOthers } from "../records/read/without-others.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 import { CantDecrypt, isTookTooLong, RecordTooLarge } from "../store-refusals.js";
@@ -60,12 +61,13 @@ export async function openWish(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
-  parameters: Parameters,
+  given: Parameters,
 ): Promise<OpenWish> {
   return decideAs(deps, principal, ({ rights, catalog }) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
+    const parameters = withoutOthers(given, table, view);
     const wish = known.of(view, [table.name, parameters, deps.limits], () => {
       const shown = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
       const { root, rules } = shown;

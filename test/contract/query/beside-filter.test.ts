@@ -19,6 +19,7 @@ beforeAll(async () => {
   const text = (name: string) => ({ name, type: "string" });
   await makeTable(admin, {
     name: "jobs",
+    changes: true,
     columns: [text("status"), text("secret"), text("limit")],
     relations: [{ name: "team", type: "many-to-one", table: "teams" }],
   });
@@ -54,8 +55,11 @@ describe("a column that is named as a parameter", () => {
     ["a list", "GET", "/jobs?status=queued"],
     ["a list, as Supabase spells it", "GET", "/jobs?limit=1&status=eq.queued"],
     ["a list, in bracket form", "GET", "/jobs?status[_eq]=queued"],
+    ["a list, with what follows it", "GET", "/jobs?status.eq=queued"],
     ["a list with a filter in bracket form", "GET", "/jobs?filter[limit][_is_null]=true&status=queued"],
     ["a file", "GET", "/jobs?format=csv&status=queued"],
+    ["live changes", "GET", "/jobs/changes?status=queued"],
+    ["live changes that are filtered", "GET", `/jobs/changes?${DONE}&status[_eq]=queued`],
     ["a QUERY", "QUERY", "/jobs?status=queued", {}],
     ["a change of many", "PATCH", `/jobs?${DONE}&status=queued`, { status: "lost" }],
     ["a delete of many", "DELETE", `/jobs?${DONE}&status=queued`],
@@ -67,9 +71,10 @@ describe("a column that is named as a parameter", () => {
   });
 
   it("is refused if it is a relation, or one that the service keeps itself", async () => {
-    expect((await told(admin, "GET", "/jobs?team=1")).message).toBe(
-      'team: is a relation of "jobs"; filter by it with filter={"team":…}',
-    );
+    for (const name of ["team", "team.name", "team[name]"])
+      expect((await told(admin, "GET", `/jobs?${name}=1`)).message).toBe(
+        'team: is a relation of "jobs"; filter by it with filter={"team":…}',
+      );
     for (const name of ["id", "createdAt"])
       expect((await told(admin, "GET", `/jobs?${name}=1`)).message).toBe(
         `${name}: is a column of "jobs"; filter by it with filter={"${name}":…}`,
@@ -77,10 +82,23 @@ describe("a column that is named as a parameter", () => {
   });
 
   it("is passed over like any other name where the caller may not read it", async () => {
-    for (const name of ["secret", "team", "toString", "nothing", "__proto__", "constructor", "_"])
+    for (const name of [
+      "secret",
+      "team",
+      "team.name",
+      "toString",
+      "nothing",
+      "__proto__",
+      "constructor",
+      "_",
+    ])
       expect([name, (await told(ann, "GET", `/jobs?${name}=1`)).status]).toEqual([name, 200]);
     for (const name of ["status", "nothing"])
       expect([name, (await told(visitor, "GET", `/jobs?${name}=1`)).status]).toEqual([name, 401]);
+    // That comes after what a stream is to tell.
+    expect((await told(ann, "GET", "/jobs/changes?secret=1&_=1&lastEventId=none")).message).toMatch(
+      /^lastEventId: is not/,
+    );
     expect((await told(ann, "DELETE", `/jobs?dryRun=true&${DONE}&secret=1`)).status).toBe(200);
   });
 

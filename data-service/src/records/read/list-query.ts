@@ -1,13 +1,11 @@
 // What a list is to read: parse → bind → authorize.
-import { memberNamed, type Table } from "../../catalog/catalog.js";
-import type { ReadView } from "../../permission/read-view.js";
+import type { Table } from "../../catalog/catalog.js";
 import type { Rights } from "../../permission/rights.js";
 import { type Principal, requireRoot } from "../../principal.js";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { authorizeRead } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
 import type { Parameters } from "../../query/parameters.js";
-import { refuse } from "../../query/refuse.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../../query/syntax/format.js";
 import { parseExplain } from "../../query/syntax/paging.js";
 import { decideAs } from "../decide-as.js";
@@ -16,6 +14,7 @@ import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { askedRows } from "./asked-rows.js";
 import { Remembered } from "./remembered.js";
+import { withoutOthers } from "./without-others.js";
 
 /** What a client asks a list for. */
 interface Asked {
@@ -46,23 +45,8 @@ export async function loadListQuery(
     const table = readableTable({ rights, catalog }, tableName);
     // A plan reveals tables and rules that others may not know.
     if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
-    const { others } = parameters;
-    if (others !== undefined) requireNoMember(others, table, rights.view(catalog));
     return { query: bindListIn(deps, { rights, catalog }, table, parameters), rights };
   });
-}
-
-/**
- * A condition beside the filter rather than in it would be passed over, and all records answered, changed or deleted.
- * @throws AppError 400; a name that the caller may not know is one like any other
- */
-function requireNoMember(others: readonly string[], table: Table, view: ReadView): void {
-  for (const name of others) {
-    const member = memberNamed(table, name);
-    if (member === undefined || !view.shows(table, member)) continue;
-    const kind = "link" in member ? "relation" : "column";
-    throw refuse(name, `is a ${kind} of "${table.name}"; filter by it with filter={"${name}":…}`);
-  }
 }
 
 /** @throws AppError 401, 403, 404 */
@@ -72,11 +56,6 @@ export function readableTable({ rights, catalog }: Standing, name: string): Tabl
   return table;
 }
 
-/** They ask for nothing: what is remembered of a query is the same with any of them. */
-function withoutOthers({ others: _others, ...parameters }: Parameters): Parameters {
-  return parameters;
-}
-
 /** @returns what a list of a table reads that the caller may read @throws AppError 400 */
 export function bindListIn(
   deps: Pick<RecordDeps, "limits">,
@@ -84,8 +63,8 @@ export function bindListIn(
   table: Table,
   given: Parameters,
 ): AuthorizedQuery {
-  const parameters = given.others === undefined ? given : withoutOthers(given);
   const view = rights.view(catalog);
+  const parameters = withoutOthers(given, table, view);
   // A file for root holds all that an import by root can take, however much: links to deleted records, too.
   const isCopy = rights.isRoot && parseFormat(parameters.format) !== undefined;
   const { limits } = isCopy ? withoutMaxLimit(deps) : deps;
