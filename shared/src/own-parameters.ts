@@ -30,6 +30,8 @@ const ELSEWHERE: readonly (readonly [string, ParameterName])[] = [
   ["where", "filter"],
   ["search", "filter"],
   ["or", "filter"],
+  ["and", "filter"],
+  ["not", "filter"],
   ["select", "fields"],
   ["populate", "fields"],
   ["expand", "fields"],
