@@ -30,10 +30,16 @@ function rig(most: number, { maxTimeMS = 10_000, mostSlow = most } = {}) {
   };
   const shares = new CallerShares({ most, mostSlow }, notes, () => now);
   const begun: { readonly name: string; readonly end: () => void }[] = [];
-  const ask = (caller: Principal, name = countedAs(caller), signal?: AbortSignal): Promise<string> =>
+  const ask = (
+    caller: Principal,
+    name = countedAs(caller),
+    signal?: AbortSignal,
+    isBatch = false,
+  ): Promise<string> =>
     shares.of(caller)(() => new Promise((resolve) => begun.push({ name, end: () => resolve(name) })), {
       maxTimeMS,
       signal,
+      isBatch,
     });
   const askMany = (caller: User, count: number): Promise<string>[] =>
     Array.from({ length: count }, (_, at) => ask(caller, `${caller.userId} ${at + 1}`));
@@ -198,6 +204,49 @@ describe("the questions of one caller", () => {
       pass(1_000);
       void askMany(ann, 10);
       expect(underWay()).toHaveLength(4);
+    });
+
+    it("are few after any number of quick answers that were asked for one after another", async () => {
+      const { ask, askMany, underWay, endSome } = embedded();
+      void askMany(ann, 30);
+      while (underWay().length > 0) await endSome(1);
+      for (let asked = 0; asked < 30; asked += 1) {
+        void ask(ann);
+        await endSome(1);
+      }
+      void askMany(ann, 30);
+      expect(underWay()).toHaveLength(5);
+    });
+
+    it("are one more for each quick answer beside those of others that may take long, too", async () => {
+      const { ask, askMany, underWay, end } = embedded();
+      void ask(kim);
+      end(0);
+      await settled();
+      for (const caller of [ann, ben, eve, tom]) void askMany(caller, 9);
+      void askMany(kim, 9);
+      const seen: number[] = [];
+      for (let ended = 0; ended < 4; ended += 1) {
+        seen.push(underWay().length - 8);
+        end(8);
+        await settled();
+      }
+      expect(seen).toEqual([1, 1, 2, 3]);
+    });
+
+    it("are few while they are batches of streams: quick ones say nothing of the next", async () => {
+      const { ask, underWay, endSome } = embedded();
+      const askBatches = (caller: User): void => {
+        for (let asked = 0; asked < 30; asked += 1) void ask(caller, caller.userId, undefined, true);
+      };
+      askBatches(ann);
+      await endSome(4);
+      await endSome(4);
+      expect(underWay()).toHaveLength(4);
+      for (const caller of [ben, eve, kim, tom]) askBatches(caller);
+      expect(underWay()).toHaveLength(8);
+      void ask(ann);
+      expect(underWay()).toHaveLength(8);
     });
 
     it("are no more of all together than may take long, one at least for as many callers as find room", async () => {

@@ -16,6 +16,8 @@ export interface ShareLimits {
 
 /** How long a question waits for others of its caller. */
 export interface Patience {
+  /** A batch of a stream: it may have to look at all that is left, however quick those before it were. */
+  readonly isBatch?: boolean;
   /** After this time it is refused. */
   readonly maxTimeMS: number;
   /** Nobody waits for its answer any more. */
@@ -44,9 +46,11 @@ interface Question {
   readonly since: number;
   /** A quick answer to its caller stands for it. */
   readonly isEarned: boolean;
+  readonly isBatch: boolean;
 }
 
 interface WaitingQuestion {
+  readonly patience: Patience;
   readonly begin: () => void;
 }
 
@@ -56,8 +60,13 @@ interface Caller {
   unearned: number;
   /** In the order in which they came. */
   readonly waiting: LinkedSet<WaitingQuestion>;
-  /** Quick answers since the last pause or slow one. What comes first may be very much, so each of them lets one more begin. */
+  /**
+   * Quick answers since the last pause or slow one, as far as they were asked for at once. What comes first may be very much, so
+   * each of them lets one more begin.
+   */
   quick: number;
+  /** How many were asked for at once since none was under way. */
+  atOnce: number;
   /** Quick answers count again from then on. */
   slowUntil: number;
   endedAt: number;
@@ -68,6 +77,7 @@ const newCaller = (): Caller => ({
   unearned: 0,
   waiting: new LinkedSet(),
   quick: 0,
+  atOnce: 0,
   slowUntil: 0,
   endedAt: 0,
 });
@@ -96,7 +106,9 @@ export class CallerShares {
   of(principal: Principal): Share {
     return async (ask, patience) => {
       const caller = getOrMake<string, Caller>(this.#callers, countedAs(principal), newCaller);
-      const question = this.#mayBegin(caller) ? this.#begin(caller) : await this.#turn(caller, patience);
+      const question = this.#mayBegin(caller, patience)
+        ? this.#begin(caller, patience)
+        : await this.#turn(caller, patience);
       try {
         return await ask();
       } finally {
@@ -106,30 +118,35 @@ export class CallerShares {
   }
 
   /** Several who take all that they may leave as much as each of them has, and each may have one unless too many may be slow. */
-  #mayBegin(caller: Caller): boolean {
+  #mayBegin(caller: Caller, patience: Patience): boolean {
     const own = caller.underWay.size;
     const { most, mostSlow } = this.#limits;
-    if (mostSlow < most && this.#unearned >= mostSlow && !this.#hasEarned(caller)) return false;
-    const all = Math.min(most, mostSlow + 2 * this.#earned(caller));
+    if (mostSlow < most && this.#unearned >= mostSlow && !this.#hasEarned(caller, patience)) return false;
+    const all = Math.min(most, mostSlow + 2 * this.#earned(caller, patience));
     return own < Math.max(1, Math.floor((all - (this.#underWay - own)) / 2));
   }
 
-  #hasEarned(caller: Caller): boolean {
-    return caller.underWay.size - caller.unearned < this.#earned(caller);
+  #hasEarned(caller: Caller, patience: Patience): boolean {
+    return caller.underWay.size - caller.unearned < this.#earned(caller, patience);
   }
 
-  #earned({ quick, underWay, endedAt }: Caller): number {
+  #earned({ quick, underWay, endedAt }: Caller, { isBatch = false }: Pick<Patience, "isBatch"> = {}): number {
+    if (isBatch) return 0;
     const now = this.#now();
     const { first } = underWay;
     const isKnown = first === undefined ? now - endedAt < PAUSE_MS : now - first.since < SLOW_MS;
     return isKnown ? quick : 0;
   }
 
-  #begin(caller: Caller): Question {
-    const isEarned = this.#hasEarned(caller);
-    const question = { since: this.#now(), isEarned };
-    if (caller.underWay.size === 0) caller.quick = this.#earned(caller);
+  #begin(caller: Caller, patience: Patience): Question {
+    const isEarned = this.#hasEarned(caller, patience);
+    const question = { since: this.#now(), isEarned, isBatch: patience.isBatch === true };
+    if (caller.underWay.size === 0) {
+      caller.quick = Math.min(this.#earned(caller), caller.atOnce);
+      caller.atOnce = 0;
+    }
     caller.underWay.add(question);
+    caller.atOnce = Math.max(caller.atOnce, caller.underWay.size + caller.waiting.size);
     this.#count(caller, question, 1);
     return question;
   }
@@ -142,7 +159,8 @@ export class CallerShares {
     if (now - question.since >= SLOW_MS) {
       caller.quick = 0;
       caller.slowUntil = now + SLOW_FOR_MS;
-    } else if (now >= caller.slowUntil) caller.quick += 1;
+    } else if (now >= caller.slowUntil && !question.isBatch && caller.quick < caller.atOnce)
+      caller.quick += 1;
     this.#beginWaiting();
   }
 
@@ -153,7 +171,8 @@ export class CallerShares {
     this.#unearned += change;
   }
 
-  #turn(caller: Caller, { maxTimeMS, signal }: Patience): Promise<Question> {
+  #turn(caller: Caller, patience: Patience): Promise<Question> {
+    const { maxTimeMS, signal } = patience;
     this.#waiting.add(caller);
     this.#notes.waiting(1);
     return new Promise((resolve, reject) => {
@@ -166,7 +185,7 @@ export class CallerShares {
       };
       const begin = (): void => {
         leave();
-        resolve(this.#begin(caller));
+        resolve(this.#begin(caller, patience));
       };
       const giveUp = (): void => {
         leave();
@@ -178,7 +197,7 @@ export class CallerShares {
         const text = "Too many queries are under way; try again in a moment.";
         reject(unavailable(text, RETRY_AFTER_SECONDS));
       };
-      const waiting = { begin };
+      const waiting = { patience, begin };
       const late = setTimeout(refuse, maxTimeMS);
       signal?.addEventListener("abort", giveUp);
       caller.waiting.add(waiting);
@@ -188,8 +207,9 @@ export class CallerShares {
   /** One of each in turn, until nobody may begin: whoever had a turn stands behind all others. */
   #beginWaiting(): void {
     for (const caller of this.#waiting) {
-      if (!this.#mayBegin(caller)) continue;
-      caller.waiting.first?.begin();
+      const { first } = caller.waiting;
+      if (first === undefined || !this.#mayBegin(caller, first.patience)) continue;
+      first.begin();
       if (this.#waiting.delete(caller)) this.#waiting.add(caller);
     }
   }

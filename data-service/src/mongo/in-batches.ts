@@ -106,7 +106,7 @@ function batchSizeFor(raw: readonly Uint8Array[]): number {
 async function hasMore(opened: OpenedCursor, { limitMs, signal, share }: BatchLimits): Promise<boolean> {
   signal?.throwIfAborted();
   if (opened.cursor.bufferedCount() > 0) return true;
-  return share(() => hasNextBatch(opened, limitMs, signal), { maxTimeMS: limitMs, signal });
+  return share(() => hasNextBatch(opened, limitMs, signal), { maxTimeMS: limitMs, signal, isBatch: true });
 }
 
 /**

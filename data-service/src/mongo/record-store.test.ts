@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { type CommandStartedEvent, ReadConcern } from "mongodb";
+import type { Patience, Share } from "../caller-shares.js";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { bareTable } from "../catalog/definition-fixture.js";
@@ -248,6 +249,17 @@ describe("streams that keep all connections busy", () => {
       await store.close();
     }
   });
+});
+
+it("asks for each batch of a stream as for one that may take long, however quick those before it were", async () => {
+  const asked: Patience[] = [];
+  const share: Share = (ask, patience) => {
+    asked.push(patience);
+    return ask();
+  };
+  for await (const _ of storeWith(PATIENCE_MS).stream(table, [{ $match: {} }], undefined, share));
+  expect(asked.length).toBeGreaterThan(1);
+  expect(asked.every(({ isBatch }) => isBatch === true)).toBe(true);
 });
 
 describe("a read that nobody waits for any more", () => {
