@@ -13,18 +13,28 @@ import type { Step } from "./steps.js";
 export function takeBackOrder(notes: readonly Note[]): readonly Note[] {
   const over = new Map<string, Note[]>();
   for (const note of notes) {
-    for (const name of note.steps.flatMap(namesFound)) getOrMake(over, name, () => []).push(note);
+    for (const name of namesFoundBy(note)) getOrMake(over, name, () => []).push(note);
   }
   const ordered: Note[] = [];
   const seen = new Set<Note>();
   const place = (note: Note): void => {
     if (seen.has(note)) return;
     seen.add(note);
-    for (const name of note.steps.flatMap(namesGiven)) over.get(name)?.forEach(place);
+    for (const name of namesGivenBy(note)) over.get(name)?.forEach(place);
     ordered.push(note);
   };
   notes.toSorted(lastBegunFirst).forEach(place);
   return ordered;
+}
+
+/** What others find where they write over it. */
+export function namesGivenBy({ steps }: Note): string[] {
+  return steps.flatMap(namesGiven);
+}
+
+/** What it has written over. */
+export function namesFoundBy({ steps }: Note): string[] {
+  return steps.flatMap(namesFound);
 }
 
 function lastBegunFirst({ id: one }: Note, { id: other }: Note): number {

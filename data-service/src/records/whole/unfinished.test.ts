@@ -5,11 +5,25 @@ import { type Logger, makeLogger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import { away as databaseAway } from "../../mongo/driver-errors.js";
 import type { Note } from "../../mongo/unfinished-store.js";
+import { NOTED_FIELD } from "./former-fields.js";
 import type { Step } from "./steps.js";
 import { mayStillChange } from "./uncertain.js";
 import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
 
 const step = (table: string): Step => ({ kind: "made", table, ids: [1] });
+/** A change that names itself, and has found another name. */
+const changed = (table: string, by: ObjectId, found?: ObjectId): Step => ({
+  kind: "changed",
+  table,
+  id: 1,
+  changes: 0,
+  moves: 0,
+  by,
+  at: new Date(0),
+  set: found === undefined ? {} : { [NOTED_FIELD]: found },
+  unset: [],
+  lists: {},
+});
 const refusal = new AppError("CONFLICT", "no c");
 const unanswered = databaseAway(new Error("the connection is closed"));
 
@@ -190,6 +204,19 @@ describe("what a process has left", () => {
     await left(unfinished("dead"), "a", "b");
     expect(await unfinished("other").repair(async ({ instance }) => instance === "dead")).toBe(1);
     expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+
+  it("is taken back after what has written over it, also where that is not known as left until later", async () => {
+    const { kept, back, unfinished } = world();
+    const [early, late] = [new ObjectId(), new ObjectId()];
+    for (const steps of [[changed("early", early, late)], [changed("late", late)]]) {
+      const note = { id: new ObjectId(), instance: "one", at: new Date(0), steps };
+      kept.set(note.id.toHexString(), note);
+    }
+    const isLate = ({ steps: [first] }: Note): boolean => first?.table === "late";
+    expect(await unfinished("two").repair(async (note) => isLate(note))).toBe(0);
+    expect(await unfinished("two").repair(async () => true)).toBe(2);
+    expect(back).toEqual(["early", "late"]);
   });
 
   it("is taken back once more two minutes later where its commands may still be done", async () => {

@@ -14,7 +14,7 @@ import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { refusedWith, type StayingRecords } from "./refused-in-part.js";
 import { recordsIn, type Step, type StepLog } from "./steps.js";
-import { takeBackOrder } from "./take-back-order.js";
+import { namesFoundBy, namesGivenBy, takeBackOrder } from "./take-back-order.js";
 import { maybeWritten, mayStillBeDone, TakenBackLater, throwUnanswered } from "./uncertain.js";
 
 export interface UnfinishedDeps {
@@ -176,7 +176,8 @@ export class Unfinished {
   }
 
   /**
-   * Takes back what dead processes have left, the last first.
+   * Takes back what dead processes have left, the last first. What another one has written over that stays for now is left until
+   * that is done with: it could not be given back under it.
    * @param isDead whether the process will do no more about it
    * @param inTurn runs the work on one request; if it refuses to, nothing more is taken back
    * @returns how many requests were taken back
@@ -186,15 +187,21 @@ export class Unfinished {
     inTurn: (takeOver: () => Promise<boolean>) => Promise<boolean> = (takeOver) => takeOver(),
   ): Promise<number> {
     let takenBack = 0;
+    const writtenOver = new Set<string>();
+    const mayBegin = (left: Note): boolean =>
+      !this.#underWay.has(left.id) &&
+      !this.#unheard.has(left.id) &&
+      !namesGivenBy(left).some((name) => writtenOver.has(name));
     for (const left of takeBackOrder(await this.#deps.notes.all())) {
-      if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
       const takeOver = (): Promise<boolean> =>
         this.#takeOverIf(left, isDead).catch((err: unknown) => {
           // One that can't be taken back now must not keep the others waiting; the next repair tries again.
           this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
           return false;
         });
-      if (await inTurn(takeOver)) takenBack += 1;
+      if (mayBegin(left) && (await inTurn(takeOver))) takenBack += 1;
+      // One that is only to be looked at again was taken back already.
+      else if (left.again !== true) for (const name of namesFoundBy(left)) writtenOver.add(name);
     }
     return takenBack;
   }
