@@ -6,6 +6,7 @@ import { ObjectId } from "bson";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { type Note, UnfinishedStore } from "../mongo/unfinished-store.js";
 import { awaitUnfinished } from "./await-unfinished.js";
+import type { ChangeDeps } from "./change-deps.js";
 
 let database: TestDatabase;
 let store: UnfinishedStore;
@@ -29,15 +30,28 @@ async function begin(table: string, more: Partial<Note> = {}, seconds = 0): Prom
   return note;
 }
 
-const wait = (table: string, patienceMs: number): Promise<void> =>
-  awaitUnfinished({ unfinishedNotes: store, clock: systemClock, logger }, table, patienceMs);
+/** @param looked is told of each look */
+const wait = (table: string, patienceMs: number, looked = (): void => undefined): Promise<void> => {
+  const unfinishedNotes: ChangeDeps["unfinishedNotes"] = {
+    forgetValues: (...asked) => store.forgetValues(...asked),
+    openIn: async (...asked) => {
+      const open = await store.openIn(...asked);
+      looked();
+      return open;
+    },
+  };
+  return awaitUnfinished({ unfinishedNotes, clock: systemClock, logger }, table, patienceMs);
+};
 
 describe("a change that moves values", () => {
   it("waits for what has written to its table by then, and not for what begins later", async () => {
     const note = await begin("busy");
     let isOver = false;
-    const waiting = wait("busy", 20_000).then(() => {
-      isOver = true;
+    let waiting = Promise.resolve();
+    await new Promise<void>((looked) => {
+      waiting = wait("busy", 20_000, looked).then(() => {
+        isOver = true;
+      });
     });
     await begin("busy");
     await new Promise((resolve) => setTimeout(resolve, 300));
