@@ -131,11 +131,11 @@ export class Journal {
   async takenBack(table: Table, made: readonly Pending[], ends: readonly Pending[]): Promise<void> {
     const toldOf = () => this.#deps.journal.entries(made.map(({ id }) => id));
     const told = await toldOf();
-    const isTold = new Set(told.map(({ record }) => idText(table, record)));
-    const untold = ends.filter(({ record }) => !isTold.has(idText(table, record)));
+    const toldIds = new Set(told.map(({ record }) => idText(table, record)));
+    const isTold = ({ record }: Pending): boolean => toldIds.has(idText(table, record));
     // Before the end of the others is told: whoever does that waits for what is announced of it.
-    await this.withdraw(ends.filter((each) => !untold.includes(each)));
-    const entries = untold.map((each) => entryOf(table, each));
+    await this.withdraw(ends.filter(isTold));
+    const entries = ends.filter((each) => !isTold(each)).map((each) => entryOf(table, each));
     await this.publish(table, entries, false);
     // Whoever has told of another one meanwhile waits only for a while for what is announced of it.
     await this.#tellGone(table, entries.length === 0 ? told : await toldOf());

@@ -277,8 +277,6 @@ function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
   return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
 }
 
-const IS_REQUIRED = "is required";
-
 function nullText(member: Column | Relation): string {
   return "link" in member && member.nullMeans !== undefined ? `; null means ${member.nullMeans}` : "";
 }
@@ -307,6 +305,6 @@ function fillIn(
   }
   const mayName = (member: Column | Relation): boolean =>
     view.mayWrite(member) || view.mayRead?.(member) === true;
-  for (const member of missing.filter(mayName)) report(member.name, IS_REQUIRED + nullText(member));
+  for (const member of missing.filter(mayName)) report(member.name, `is required${nullText(member)}`);
   if (!missing.every(mayName)) report("body", "a record needs values that you may not give");
 }

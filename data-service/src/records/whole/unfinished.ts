@@ -195,7 +195,7 @@ export class Unfinished {
     for (const left of takeBackOrder(await this.#deps.notes.all())) {
       const takeOver = (): Promise<boolean> =>
         this.#takeOverIf(left, isDead).catch((err: unknown) => {
-          // One that can't be taken back now must not keep the others waiting; the next repair tries again.
+          // One that can't be taken back now must not keep others waiting that it has not written over; the next repair tries again.
           this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
           return false;
         });
