@@ -155,9 +155,12 @@ describe("after five failures of one account from one address", () => {
   it("right passwords at the same time are told to come back at once, and not in a quarter of an hour", async () => {
     const api = [from("203.0.113.51"), from("203.0.113.51", twin)] as const;
     const signIn = (at: number) => (at % 2 ? api[0] : api[1]).post("/auth/login", ann);
-    const all = await Promise.all(Array.from({ length: 12 }, (_none, at) => signIn(at)));
-    const refused = all.filter(({ status }) => status !== 200);
-    expect(refused.length).toBeGreaterThan(0);
+    const twentyAtOnce = () => Promise.all(Array.from({ length: 20 }, (_none, at) => signIn(at)));
+    const refused: Answer[] = [];
+    // Each success makes room: where a busy machine begins one only when the last is done, none is refused.
+    while (refused.length === 0) {
+      refused.push(...(await twentyAtOnce()).filter(({ status }) => status !== 200));
+    }
     for (const answer of refused) expectThrottled(answer);
     expect(new Set(refused.map(({ headers }) => headers.get("retry-after")))).toEqual(new Set(["1"]));
     expect((await signIn(0)).status).toBe(200);
