@@ -1,6 +1,9 @@
 // Who sends a request, before anybody has looked at what it presents: whoever that was before, or else a network.
 import { networkOf } from "./network-of.js";
 
+/** By which the data service tells the gateway whose user has proved to be one: it is on answers to those who are signed in. */
+export const CLIENT_HEADER = "X-Portico-Client";
+
 /** After so many tokens those are forgotten that came only before them. */
 const GENERATION = 5_000;
 

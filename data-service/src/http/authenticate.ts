@@ -4,8 +4,8 @@ import { badToken, bearerToken, endedMeanwhile, isAboutToken } from "@portico/sh
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/methods";
-import type { ProvedClients } from "@portico/shared/proved-clients";
-import type { Request, RequestHandler } from "express";
+import { CLIENT_HEADER, type ProvedClients } from "@portico/shared/proved-clients";
+import type { Request, RequestHandler, Response } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
@@ -70,8 +70,8 @@ export function signedInAt(request: Request): SignedIn | undefined {
  * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody
  */
 export function identify(deps: AuthenticateDeps): RequestHandler {
-  return async (request, _response, next) => {
-    await recognise(deps, request);
+  return async (request, response, next) => {
+    await recognise(deps, request, response);
     next();
   };
 }
@@ -81,8 +81,8 @@ export function identify(deps: AuthenticateDeps): RequestHandler {
  * @throws AppError as `identify` does, and FORBIDDEN for a read-only API token with a method that could change something
  */
 export function authenticate(deps: AuthenticateDeps): RequestHandler {
-  return async (request, _response, next) => {
-    const principal = await recognise(deps, request);
+  return async (request, response, next) => {
+    const principal = await recognise(deps, request, response);
     if (mayOnlyRead(principal) && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }
@@ -90,13 +90,14 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
   };
 }
 
-async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requester> {
+async function recognise(deps: AuthenticateDeps, request: Request, response: Response): Promise<Requester> {
   // `headers` keeps only the first of several; two contradict each other.
   const presented = request.headersDistinct.authorization;
   const { principal, readAt } =
     presented === undefined
       ? { principal: { ...ANONYMOUS, address: request.ip } }
       : await proved(deps, presented);
+  if (principal.kind === "user") response.setHeader(CLIENT_HEADER, principal.userId);
   callers.set(request, new LastingCaller(principal, () => proveAnew(deps, request), readAt));
   return principal;
 }

@@ -168,12 +168,7 @@ class Forwarder {
   }
 
   async #receive(exchange: Exchange, request: Request, answer: IncomingMessage): Promise<void> {
-    const { method, headers } = request;
-    noteProof(this.#provedClients, {
-      method,
-      authorization: headers.authorization,
-      statusCode: answer.statusCode,
-    });
+    noteProof(this.#provedClients, request.headers.authorization, answer);
     const decision = decideAnswer(answer, exchange);
     if (decision === "renew" && (await this.#renewed(exchange, request, answer)))
       return this.#sendAgain(exchange, request);

@@ -2,11 +2,10 @@
 import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 
-/** Unverified; good for deciding when to refresh and which page may use the session, and for nothing else before an answer has proved it. */
+/** Unverified; good for deciding when to refresh and which page may use the session, for nothing else. */
 export interface AccessClaims {
   readonly issuedAtMs: number | undefined;
   readonly expiresAtMs: number;
-  readonly userId: string | undefined;
   /** The web origin the session was made for. */
   readonly origin: string | undefined;
 }
@@ -28,12 +27,11 @@ export function readAccessClaims(token: string): AccessClaims | undefined {
 
 function decodeClaims(token: string): AccessClaims | undefined {
   try {
-    const { sub, iat, exp, origin } = decodeJwt(token);
+    const { iat, exp, origin } = decodeJwt(token);
     if (typeof exp !== "number") return undefined;
     return {
       issuedAtMs: typeof iat === "number" ? iat * 1000 : undefined,
       expiresAtMs: exp * 1000,
-      userId: sub,
       origin: typeof origin === "string" ? origin : undefined,
     };
   } catch {

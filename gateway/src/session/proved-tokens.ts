@@ -1,17 +1,12 @@
-// Whose a request is, before anybody has looked at its tokens: the gateway can't tell good ones, but it hears the data service's
-// answers.
+// Whose a request is, before anybody has looked at its tokens: the gateway can't tell good ones, but the data service's answers
+// say whose those were.
+import type { IncomingMessage } from "node:http";
 import { bearerToken } from "@portico/shared/bearer-token";
-import type { ProvedClients } from "@portico/shared/proved-clients";
+import { CLIENT_HEADER, type ProvedClients } from "@portico/shared/proved-clients";
 import type { Request } from "express";
 import { sessionCookiesOf } from "../cookies/request-cookies.js";
-import { readAccessClaims } from "./access-claims.js";
 
-/** An answer of the data service, and what it was asked with. */
-interface Answered {
-  readonly method: string;
-  readonly authorization: string | undefined;
-  readonly statusCode: number | undefined;
-}
+const CLIENT = CLIENT_HEADER.toLowerCase();
 
 /** Needs `findSessionCookies` before it. */
 export function clientOf(clients: ProvedClients, request: Request): string {
@@ -26,17 +21,16 @@ function presentedBy(request: Request): string | undefined {
   return cookies.kind === "present" ? cookies.accessToken : undefined;
 }
 
-/** The data service refuses a bad token on every route, unless it is only asked which methods that has. */
+/**
+ * To be told of each answer of the data service.
+ * @param authorization what it was asked with
+ */
 export function noteProof(
   clients: ProvedClients,
-  { method, authorization, statusCode = 500 }: Answered,
+  authorization: string | undefined,
+  answer: Pick<IncomingMessage, "headers">,
 ): void {
-  if (authorization === undefined || statusCode >= 400 || method === "OPTIONS") return;
-  const token = bearerToken(authorization);
-  if (token !== undefined) clients.prove(token, userOf(token) ?? token);
-}
-
-/** A session has many access tokens, and a user many sessions. Only a JWT has dots. */
-function userOf(token: string): string | undefined {
-  return token.includes(".") ? readAccessClaims(token)?.userId : undefined;
+  const client = answer.headers[CLIENT];
+  const token = bearerToken(authorization ?? "");
+  if (token !== undefined && typeof client === "string") clients.prove(token, client);
 }
