@@ -20,6 +20,13 @@ describe("the client of a request", () => {
     expect(["one", "two"].map((token) => clients.clientOf(token, ADDRESS))).toEqual(["ann", "ann"]);
   });
 
+  it("is not told by what tokens of different users have in common", () => {
+    const clients = new ProvedClients();
+    const tokens = ["ann", "ben"].map((name) => `${"the same head. ".repeat(30)}${name}`);
+    for (const [at, token] of tokens.entries()) clients.prove(token, `user ${at}`);
+    expect(tokens.map((token) => clients.clientOf(token, ADDRESS))).toEqual(["user 0", "user 1"]);
+  });
+
   it("stays known while its token goes on being good, however many others come", () => {
     const clients = new ProvedClients();
     clients.prove("idle", "ben");

@@ -199,11 +199,16 @@ describe("authenticate", () => {
     expect(reads).toBe(0);
   });
 
-  it("tells load shedding of whom a good token is, and of no other", async () => {
+  it("tells load shedding and the gateway of whom a good token is, and of no other", async () => {
     const { body } = await logIn();
     const ofSession = String(body.accessToken);
     const presented = [ofSession, API_TOKEN, `${API_TOKEN}x`, ofSession.slice(0, -4), EXPIRED];
-    for (const token of presented) await call("GET", "/who", { Authorization: `Bearer ${token}` });
+    const told = [];
+    for (const token of presented) {
+      const { headers } = await call("GET", "/who", { Authorization: `Bearer ${token}` });
+      told.push(headers["x-portico-client"]);
+    }
+    expect(told).toEqual([ANN, ANN, undefined, undefined, undefined]);
     const [own, apiToken, ...bad] = presented.map((token) => provedClients.clientOf(token, "192.0.2.1"));
     expect([own, apiToken]).toEqual([ANN, ANN]);
     expect(new Set(bad)).toEqual(new Set(["192.0.2.1"]));

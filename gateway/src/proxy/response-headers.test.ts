@@ -7,6 +7,7 @@ describe("clientResponseHeaders", () => {
     "server",
     "x-powered-by",
     "x-internal",
+    "x-portico-client",
     "connection",
     "keep-alive",
     "transfer-encoding",
