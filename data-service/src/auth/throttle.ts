@@ -106,6 +106,9 @@ export interface ThrottleDeps {
   readonly clock: Clock;
 }
 
+/** The pauses before what became of a try is written again. */
+const AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
+
 export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
   const admit = async (key: string, bound: Quota, what: string): Promise<void> => {
     const now = clock.now();
@@ -133,12 +136,12 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
         refused !== undefined &&
         !(tries[refused.at]?.key === ofAccount && (await store.knows(known, now)))
       ) {
-        await store.settle({ giveBack: taken });
+        await settle(store, { giveBack: taken });
         throw tooMany("failed sign-ins", refused, now);
       }
       return {
         async succeeded() {
-          await store.settle({
+          await settle(store, {
             clear: [ofBoth, ofAccount],
             // The address keeps its failures with other accounts.
             giveBack: [ofAddress],
@@ -146,17 +149,17 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
           });
         },
         async failed() {
-          await store.settle({ giveBack: [], fail: [ofAddress, ofBoth] });
+          await settle(store, { giveBack: [], fail: [ofAddress, ofBoth] });
         },
         async withdraw() {
-          await store.settle({ giveBack: taken });
+          await settle(store, { giveBack: taken });
         },
       };
     },
     async admitRefresh(sessionId) {
       const key = `refresh:${sessionId}`;
       await admit(key, PER_SESSION, "refreshes");
-      return { withdraw: () => store.settle({ giveBack: [key] }) };
+      return { withdraw: () => settle(store, { giveBack: [key] }) };
     },
     admitOAuthStart: (address, perMinute) =>
       admit(
@@ -167,6 +170,19 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
     admitRequest: (address, perMinute) =>
       admit(`requests:${networkOf(address)}`, { limit: perMinute, windowMs: MINUTE_MS }, "requests"),
   };
+}
+
+/**
+ * Notes what became of a try, later if the database is too busy now: right passwords that were not noted would count as failed for a
+ * quarter of an hour, and some moments of overload would keep a whole network from signing in. Never rejects.
+ */
+async function settle(store: ThrottleStore, outcome: Outcome, pauses = AGAIN_AFTER_MS): Promise<void> {
+  try {
+    await store.settle(outcome);
+  } catch {
+    const [pause, ...others] = pauses;
+    if (pause !== undefined) setTimeout(() => void settle(store, outcome, others), pause).unref();
+  }
 }
 
 function tooMany(what: string, { retryAt }: Refused, now: Date): AppError {

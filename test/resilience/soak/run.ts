@@ -44,7 +44,10 @@ const directory = await mkdtemp(join(tmpdir(), "portico-soak-"));
 const engine = await startEngine(join(directory, "mongodb"));
 process.env.MONGODB_URL = engine.uri;
 const probe = pathToFileURL(fileOf("@portico/test/resilience/support/memory-probe")).href;
-const stack = await startStack({ env: { NODE_OPTIONS: `--import=${probe}`, LOG_LEVEL: "warn" } });
+const stack = await startStack({
+  shipped: true,
+  env: { NODE_OPTIONS: `--import=${probe}`, LOG_LEVEL: "warn" },
+});
 const samples: Sample[] = [];
 /** While it warms up, faster than it is measured, a machine may have to refuse some. */
 let warming: readonly Outcome[] = [];

@@ -1,0 +1,46 @@
+// What became of a sign-in is noted in the end, also where the database could not do so at once (contract 8).
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { make } from "../contract/records/make.js";
+import { type Answer, apiOf, asAdmin } from "../support/api.js";
+import { type BehindProxy, startBehindProxy } from "../support/behind-proxy.js";
+import { isCommand } from "../support/command-proxy.js";
+import { until } from "../support/wait.js";
+
+let system: BehindProxy;
+const ann = { email: "ann@example.com", password: "ann's password" };
+
+beforeAll(async () => {
+  system = await startBehindProxy();
+  await make(await asAdmin(system.stack), "svc_user", ann);
+});
+afterAll(() => system.stop());
+
+const isCounter = isCommand("update", "_throttle");
+/** Tries are counted under a condition; what became of them is noted without. */
+const isNote = (command: string) => isCounter(command) && !command.includes("$cond");
+
+const signIn = (password: string): Promise<Answer> =>
+  apiOf(`${system.stack.appUrl}/api`).post("/auth/login", { ...ann, password });
+
+it("right passwords that could not be noted are no failures, of their account or of their network", async () => {
+  let lost = 0;
+  system.proxy.decide((command) => {
+    if (!isNote(command)) return "pass";
+    lost += 1;
+    return "lost";
+  });
+  for (let at = 0; at < 5; at += 1) expect((await signIn(ann.password)).status).toBe(200);
+  expect(lost).toBeGreaterThanOrEqual(5);
+  system.proxy.decide(() => "pass");
+  const counters = system.db.collection<{ _id: string }>("_throttle");
+  await until(
+    () => counters.countDocuments({ _id: /^(sign-in|failures|account):/, count: { $gt: 0 } }),
+    (left) => left === 0,
+  );
+});
+
+it("wrong ones are still failures", async () => {
+  system.proxy.decide((command) => (isNote(command) ? "lost" : "pass"));
+  for (let at = 0; at < 5; at += 1) expect((await signIn("wrong password")).status).toBe(401);
+  expect((await signIn(ann.password)).status).toBe(429);
+});
