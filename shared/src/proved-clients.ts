@@ -1,7 +1,7 @@
 // Who sends a request, before anybody has looked at what it presents: whoever that was before, or else a network.
 import { networkOf } from "./network-of.js";
 
-/** By which the data service tells the gateway whose user has proved to be one: it is on answers to those who are signed in. */
+/** In it the data service tells the gateway whose a token is: it is on each answer to a user who has proved to be one. */
 export const CLIENT_HEADER = "X-Portico-Client";
 
 /** After so many tokens those are forgotten that came only before them. */
