@@ -115,6 +115,28 @@ describe("the questions of one caller", () => {
     expect(await third).toBe("third");
   });
 
+  it("come before others where their request is partly answered, but for the batches of a stream", async () => {
+    const { shares, ask, underWay, end } = rig(2);
+    const patience = { maxTimeMS: 10_000, signal: undefined };
+    const [page, stream] = [shares.of(ann), shares.of(ann)];
+    for (const share of [page, stream]) await share(async () => "first", patience);
+    void [ask(ann, "a"), ask(ann, "b"), ask(ann, "c")];
+    const order: string[] = [];
+    const noting = (name: string) => async () => order.push(name);
+    const answers = [
+      stream(noting("batch"), { ...patience, isBatch: true }),
+      page(noting("second"), patience),
+      page(noting("third"), patience),
+    ];
+    expect([underWay(), order]).toEqual([["a"], []]);
+    end(0);
+    await settled();
+    expect([underWay(), order]).toEqual([["b"], ["second", "third"]]);
+    for (; underWay().length > 0; await settled()) end(0);
+    await Promise.all(answers);
+    expect(order).toEqual(["second", "third", "batch"]);
+  });
+
   it("wait no longer than for their client, and those behind them are asked", async () => {
     const { ask, underWay, end, seen } = rig(2);
     const [stop, later] = [new Stop(), new Stop()];

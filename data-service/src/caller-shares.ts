@@ -51,15 +51,45 @@ interface Question {
 
 interface WaitingQuestion {
   readonly patience: Patience;
+  /** Others of its request have been answered. */
+  readonly isLater: boolean;
   readonly begin: () => void;
+}
+
+/**
+ * In the order in which they came, but for those of requests that are partly answered: these are finished before others begin.
+ * In one line for all, each question of a request would wait as long as a request of one question does.
+ */
+class WaitingQuestions {
+  readonly #later = new LinkedSet<WaitingQuestion>();
+  readonly #others = new LinkedSet<WaitingQuestion>();
+
+  get size(): number {
+    return this.#later.size + this.#others.size;
+  }
+
+  get first(): WaitingQuestion | undefined {
+    return this.#later.first ?? this.#others.first;
+  }
+
+  add(question: WaitingQuestion): void {
+    this.#lineOf(question).add(question);
+  }
+
+  delete(question: WaitingQuestion): void {
+    this.#lineOf(question).delete(question);
+  }
+
+  #lineOf({ isLater }: WaitingQuestion): LinkedSet<WaitingQuestion> {
+    return isLater ? this.#later : this.#others;
+  }
 }
 
 interface Caller {
   readonly underWay: LinkedSet<Question>;
   /** Of those under way. */
   unearned: number;
-  /** In the order in which they came. */
-  readonly waiting: LinkedSet<WaitingQuestion>;
+  readonly waiting: WaitingQuestions;
   /**
    * Quick answers since the last pause or slow one, as far as they were asked for at once. What comes first may be very much, so
    * each of them lets one more begin.
@@ -75,7 +105,7 @@ interface Caller {
 const newCaller = (): Caller => ({
   underWay: new LinkedSet(),
   unearned: 0,
-  waiting: new LinkedSet(),
+  waiting: new WaitingQuestions(),
   quick: 0,
   atOnce: 0,
   slowUntil: 0,
@@ -100,18 +130,22 @@ export class CallerShares {
   }
 
   /**
-   * Asks as soon as the caller may, who has half of what the others leave. Nothing that is asked so may ask so again: it would
-   * wait for itself.
+   * For one request: asks as soon as the caller may, who has half of what the others leave. Nothing that is asked so may ask so
+   * again: it would wait for itself.
    */
   of(principal: Principal): Share {
+    let isAnswered = false;
     return async (ask, patience) => {
       const caller = getOrMake<string, Caller>(this.#callers, countedAs(principal), newCaller);
+      // The batches of a stream may have no end.
+      const isLater = isAnswered && patience.isBatch !== true;
       const question = this.#mayBegin(caller, patience)
         ? this.#begin(caller, patience)
-        : await this.#turn(caller, patience);
+        : await this.#turn(caller, patience, isLater);
       try {
         return await ask();
       } finally {
+        isAnswered = true;
         this.#end(caller, question);
       }
     };
@@ -171,7 +205,7 @@ export class CallerShares {
     this.#unearned += change;
   }
 
-  #turn(caller: Caller, patience: Patience): Promise<Question> {
+  #turn(caller: Caller, patience: Patience, isLater: boolean): Promise<Question> {
     const { maxTimeMS, signal } = patience;
     this.#waiting.add(caller);
     this.#notes.waiting(1);
@@ -197,7 +231,7 @@ export class CallerShares {
         const text = "Too many queries are under way; try again in a moment.";
         reject(unavailable(text, RETRY_AFTER_SECONDS));
       };
-      const waiting = { patience, begin };
+      const waiting = { patience, isLater, begin };
       const late = setTimeout(refuse, maxTimeMS);
       signal?.addEventListener("abort", giveUp);
       caller.waiting.add(waiting);
