@@ -1,6 +1,6 @@
 // How large the records of an answer come out.
 import { describe, expect, it } from "@jest/globals";
-import { Binary } from "bson";
+import { Binary, Decimal128, Long, ObjectId, UUID } from "bson";
 import { authorizeRead } from "./authorize-read.js";
 import { bindQuery } from "./bind-query.js";
 import { rootView, table } from "./library-fixture.js";
@@ -73,6 +73,11 @@ describe("what an answer's records take in memory", () => {
     ["numbers", 1, 8],
     ["short texts", "abc", 32],
     ["nothing", null, 8],
+    ["dates", new Date(0), 120],
+    ["ids", new ObjectId(), 64],
+    ["long numbers", Long.fromNumber(7), 57],
+    ["decimals", Decimal128.fromString("1.5"), 169],
+    ["UUIDs", new UUID(), 256],
   ])("is about right for %s", (_, value, measured) => {
     const each = heldBy(Array.from({ length: 1_000 }, () => value)) / 1_000;
     expect(each).toBeGreaterThan(measured * 0.75);

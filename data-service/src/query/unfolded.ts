@@ -10,7 +10,10 @@ const RECORD = 64;
 /** What a value costs that is not text: a number, a date, an id. */
 const VALUE = 8;
 /** What these take in memory besides what is in them, measured: a list has places for seventeen values from the first one on. */
-const HELD = { text: 16, object: 48, list: 160, emptyList: 32 };
+const HELD = { text: 16, object: 48, list: 160, emptyList: 32, date: 112 };
+/** The same for the database's own kinds of values. */
+const HELD_BSON: Readonly<Record<string, number>> = { ObjectId: 56, Long: 48, Decimal128: 152, Binary: 232 };
+const HELD_OTHER = 100;
 
 type SizeOf = (document: StoredRecord) => number;
 type SizeOfValue = (value: unknown) => number;
@@ -64,7 +67,10 @@ function sizeOfValue(value: unknown): number {
 
 function heldByValue(value: unknown): number {
   if (typeof value === "string") return HELD.text + sizeOfLeaf(value);
-  if (!isStructure(value)) return sizeOfLeaf(value);
+  if (typeof value !== "object" || value === null) return VALUE;
+  if (value instanceof Date) return HELD.date + VALUE;
+  const type = bsonTypeOf(value);
+  if (type !== undefined) return (HELD_BSON[type] ?? HELD_OTHER) + sizeOfLeaf(value);
   if (Array.isArray(value)) {
     const own = value.length === 0 ? HELD.emptyList : HELD.list;
     return value.reduce((sum: number, each) => sum + heldByValue(each), own);
