@@ -61,10 +61,10 @@ async function readUndecoded(
   const { parents } = ranking;
   const fields = ownFields(root, { together: readsTogether(root) });
   const isFew = parents.length <= PARENTS_AT_ONCE;
-  const readParents = (fields: Document) =>
-    isFew
-      ? effort.ask((limits) => whileWanted(limits, store.byIds(root.table, parents, fields)))
-      : read(idsPipeline(parents, fields));
+  const readFew = (fields: Document) =>
+    effort.ask((limits) => whileWanted(limits, store.smallByIds(root.table, parents, fields)));
+  const readParents = async (fields: Document) =>
+    (isFew ? await readFew(fields) : undefined) ?? read(idsPipeline(parents, fields));
   const answer = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
   const found = await allOf(answer);
   if (found === undefined) return undefined;
