@@ -1,28 +1,23 @@
 // Who sends a request, before anybody has looked at what it presents: whoever that was before, or else a network.
+import { LRUCache } from "lru-cache";
 import { networkOf } from "./network-of.js";
 
 /** In it the data service tells the gateway whose a token is: it is on each answer to a user who has proved to be one. */
-export const CLIENT_HEADER = "X-Portico-Client";
+export const CLIENT_HEADER = "x-portico-client";
 
-/** After so many tokens those are forgotten that came only before them. */
-const GENERATION = 5_000;
+/** Of so many tokens it is remembered whose they are. */
+const REMEMBERED = 10_000;
 
 /** Of a token its end is kept, which no other has: it is random, or a part of the signature. */
 const END_CHARACTERS = 24;
 
 /** Anybody can make up any number of tokens, so one names a client only once it was found good. */
 export class ProvedClients {
-  #recent = new Map<string, string>();
-  #former: ReadonlyMap<string, string> = new Map();
+  readonly #clients = new LRUCache<string, string>({ max: REMEMBERED });
 
   /** To be told each time that a token was found good. */
   prove(token: string, client: string): void {
-    if (this.#recent.get(endOf(token)) === client) return;
-    if (this.#recent.size >= GENERATION) {
-      this.#former = this.#recent;
-      this.#recent = new Map();
-    }
-    this.#recent.set(copyOf(endOf(token)), client);
+    if (this.#clients.get(endOf(token)) !== client) this.#clients.set(copyOf(endOf(token)), client);
   }
 
   /**
@@ -30,13 +25,8 @@ export class ProvedClients {
    * @param address where it comes from
    */
   clientOf(token: string | undefined, address: string | undefined): string {
-    return this.#proved(token) ?? networkOf(address ?? null);
-  }
-
-  #proved(token: string | undefined): string | undefined {
-    if (token === undefined) return undefined;
-    const end = endOf(token);
-    return this.#recent.get(end) ?? this.#former.get(end);
+    const proved = token === undefined ? undefined : this.#clients.get(endOf(token));
+    return proved ?? networkOf(address ?? null);
   }
 }
 

@@ -6,8 +6,6 @@ import { CLIENT_HEADER, type ProvedClients } from "@portico/shared/proved-client
 import type { Request } from "express";
 import { sessionCookiesOf } from "../cookies/request-cookies.js";
 
-const CLIENT = CLIENT_HEADER.toLowerCase();
-
 /** Needs `findSessionCookies` before it. */
 export function clientOf(clients: ProvedClients, request: Request): string {
   return clients.clientOf(presentedBy(request), request.ip);
@@ -30,7 +28,7 @@ export function noteProof(
   authorization: string | undefined,
   answer: Pick<IncomingMessage, "headers">,
 ): void {
-  const client = answer.headers[CLIENT];
+  const client = answer.headers[CLIENT_HEADER];
   const token = bearerToken(authorization ?? "");
   if (token !== undefined && typeof client === "string") clients.prove(token, client);
 }
