@@ -1,6 +1,7 @@
 // Contract 3.2: API tokens, which work directly as Bearer tokens.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { ENDED_MEANWHILE } from "@portico/shared/bearer-token";
 import { MongoClient, ObjectId } from "mongodb";
@@ -265,12 +266,19 @@ describe("an API token", () => {
   });
 
   it("expires", async () => {
-    const expiresAt = new Date(Date.now() + 3_000).toISOString();
-    const made = await makeToken({ expiresAt });
-    expect(made.expiresAt).toBe(expiresAt);
-    expect((await using(made.token).get("/me")).status).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, Date.parse(expiresAt) - Date.now() + 10));
-    const { status, body } = await using(made.token).get("/me");
+    /** One that is used before it expires, however long that takes. */
+    const usedInTime = async (lifeMs: number): Promise<{ token: string; expiresAt: string }> => {
+      const expiresAt = new Date(Date.now() + lifeMs).toISOString();
+      const made = await makeToken({ expiresAt });
+      expect(made.expiresAt).toBe(expiresAt);
+      const { status } = await using(made.token).get("/me");
+      if (status !== 200 && Date.now() >= Date.parse(expiresAt)) return usedInTime(2 * lifeMs);
+      expect(status).toBe(200);
+      return { token: made.token, expiresAt };
+    };
+    const { token, expiresAt } = await usedInTime(2_000);
+    await delay(Date.parse(expiresAt) - Date.now() + 10);
+    const { status, body } = await using(token).get("/me");
     expect([status, body.error.code]).toEqual([401, "TOKEN_EXPIRED"]);
   });
 
