@@ -130,8 +130,8 @@ export class CallerShares {
   }
 
   /**
-   * For one request: asks as soon as the caller may, who has half of what the others leave. Nothing that is asked so may ask so
-   * again: it would wait for itself.
+   * For one request, or for one part of what may have no end: asks as soon as the caller may, who has half of what the others
+   * leave. Nothing that is asked so may ask so again: it would wait for itself.
    */
   of(principal: Principal): Share {
     let isAnswered = false;

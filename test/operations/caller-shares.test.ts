@@ -14,6 +14,8 @@ import { scrape, total } from "./prometheus.js";
 const CONNECTIONS = 10;
 const QUEUED_MS = 1_000;
 const QUERY_TIMEOUT_MS = 4_000;
+/** No quick answer, after which a caller might ask one more at once. */
+const SLOW_MS = 300;
 const PASSWORD = "a long password";
 
 let proxy: CommandProxy;
@@ -186,6 +188,45 @@ describe("a caller whose queries take long", () => {
     expect(await others(quiet)).toEqual([200, 200]);
     goOn();
     expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it("gets pages while streams of theirs read their related records", async () => {
+    const admin = await asAdmin(stack);
+    const columns = [{ name: "name", type: "string" }];
+    await accepted(admin.post("/svc_table", { name: "ports", columns }));
+    const names = ["first", "second", "third", "fourth"];
+    const relations = names.map((name) => ({ name, type: "many-to-one", table: "ports" }));
+    await accepted(admin.post("/svc_table", { name: "voyages", columns, relations }));
+    const [{ id: port }] = await accepted(admin.post("/ports", { name: "Hull" }));
+    const links = Object.fromEntries(names.map((name) => [name, port]));
+    await accepted(
+      admin.post(
+        "/voyages",
+        Array.from({ length: 500 }, () => links),
+      ),
+    );
+    const isRead = isReadOf("ports");
+    let count = 0;
+    proxy.decide(async (command): Promise<Fate> => {
+      if (isRead(command)) {
+        count += 1;
+        await delay(SLOW_MS);
+      }
+      return "pass";
+    });
+    const leaving = new AbortController();
+    const path = `/voyages?limit=0&fields=${names.map((name) => `${name}.name`).join()}`;
+    const streams = Array.from({ length: 4 }, () =>
+      admin.send("GET", path, { signal: leaving.signal }).catch(() => "left"),
+    );
+    await until(
+      () => count,
+      (reached) => reached > CONNECTIONS * names.length,
+    );
+    expect((await admin.get("/ports")).status).toBe(200);
+    leaving.abort();
+    expect(await Promise.all(streams)).toEqual(Array(streams.length).fill("left"));
+    proxy.decide(() => "pass");
   });
 
   it("is counted in the metrics", async () => {

@@ -1,5 +1,6 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "@portico/shared/json";
+import type { Share } from "../../caller-shares.js";
 import { BYTES_AT_ONCE, RawDocuments, SMALL } from "../../mongo/raw-documents.js";
 import { only } from "../../pieces.js";
 import type { AuthorizedNode } from "../../query/ast.js";
@@ -54,14 +55,14 @@ export async function list(deps: RecordDeps, request: TableRequest, stop = new S
   const { principal, caller, table } = request;
   const { parameters, format, explained } = parseList(request.parameters);
   const { query, rights } = await loadListQuery(deps, principal, table, parameters);
-  const share = deps.shares.of(principal);
-  const effort = new Effort(deps.store.timeoutMs, stop, share);
+  const newShare = (): Share => deps.shares.of(principal);
+  const effort = new Effort(deps.store.timeoutMs, stop, newShare());
   if (explained) return { records: only([await explainList(deps, query, effort)]), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query, effort).catch(noteLate(deps, query.root));
   deps.notePlan(planKind(plan));
   const [{ isRead, ...listed }, meta] = await Promise.all([
-    runList(deps, plan, started, { effort, stop, share }),
+    runList(deps, plan, started, { effort, stop, newShare }),
     runMeta(deps, plan.query, effort),
   ]);
   const began = { rights, actions: decidingActions(parameters.deleted), shown: query };
@@ -107,11 +108,11 @@ async function runList(
     seen.done(() => pipelineOf(query, plan.ranking), rows.length);
     return { records: unfold(root, rows, shape), bytesHeld: heldBytes(root, rows), isRead: true };
   }
-  const { stop, share } = streaming;
+  const { stop, newShare } = streaming;
   const inPieces = (source: AsyncIterable<readonly StoredRecord[]>, ranking: Ranking, stint?: Stint) =>
     shaped(source, root, {
       complete: (some, room) =>
-        complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop, share) }),
+        complete(some, { room, effort: new Effort(deps.store.timeoutMs, stop, newShare()) }),
       unfold: (some) => unfold(root, some, shape, stint),
       done: (count) => seen.done(() => pipelineOf(query, ranking), count),
     });

@@ -40,8 +40,11 @@ export async function streamedRanking(
 export interface Streaming {
   /** Ends it. */
   readonly stop: Stop;
-  /** Its caller's. */
-  readonly share: Share;
+  /**
+   * Of its caller, for each part anew: as parts of one request, of which nobody knows how many will come, all but the first would
+   * come before whatever else the caller asks.
+   */
+  readonly newShare: () => Share;
 }
 
 export function streamOf(
@@ -52,7 +55,8 @@ export function streamOf(
 ): AsyncGenerator<readonly StoredRecord[]> {
   if (ranking.kind === "page") return inParts(deps, query, ranking, streaming);
   const { root } = query;
-  const found = deps.store.stream(root.table, pipelineOf(query, ranking), streaming.stop, streaming.share);
+  const { stop, newShare } = streaming;
+  const found = deps.store.stream(root.table, pipelineOf(query, ranking), stop, newShare());
   return root.sort[0] !== undefined && isId(root.sort[0], root.table) ? eachOnce(found) : found;
 }
 
@@ -81,10 +85,10 @@ async function* inParts(
   deps: RecordDeps,
   query: AuthorizedQuery,
   page: PageOfParents,
-  { stop, share }: Streaming,
+  { stop, newShare }: Streaming,
 ): AsyncGenerator<readonly StoredRecord[]> {
   const readParents = async (parents: readonly Stored[]) => {
-    const effort = new Effort(deps.store.timeoutMs, stop, share);
+    const effort = new Effort(deps.store.timeoutMs, stop, newShare());
     const found = await readRanked(deps, query, { ...page, parents }, effort);
     if (found === undefined) throw new NoRoom();
     return found;
