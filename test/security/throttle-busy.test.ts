@@ -19,8 +19,8 @@ const isCounter = isCommand("update", "_throttle");
 /** Tries are counted under a condition; what became of them is noted without. */
 const isNote = (command: string) => isCounter(command) && !command.includes("$cond");
 
-const signIn = (password: string): Promise<Answer> =>
-  apiOf(`${system.stack.appUrl}/api`).post("/auth/login", { ...ann, password });
+const signIn = (password: string, email = ann.email): Promise<Answer> =>
+  apiOf(`${system.stack.appUrl}/api`).post("/auth/login", { email, password });
 
 it("right passwords that could not be noted are no failures, of their account or of their network", async () => {
   let lost = 0;
@@ -37,6 +37,24 @@ it("right passwords that could not be noted are no failures, of their account or
     () => counters.countDocuments({ _id: /^(sign-in|failures|account):/, count: { $gt: 0 } }),
     (left) => left === 0,
   );
+});
+
+it("one that was noted takes back no failures of its network, where the database's answers were lost and it is noted again", async () => {
+  const others = ["one@example.com", "another@example.com"];
+  for (const email of others) expect((await signIn("wrong password", email)).status).toBe(401);
+  let notes = 0;
+  system.proxy.decide((command) => {
+    if (!isNote(command)) return "pass";
+    notes += 1;
+    return notes < 3 ? "answer lost" : "pass";
+  });
+  expect((await signIn(ann.password)).status).toBe(200);
+  await until(
+    () => notes,
+    (count) => count >= 3,
+  );
+  const counters = system.db.collection<{ _id: string; count: number }>("_throttle");
+  expect(await counters.findOne({ _id: { $regex: "^failures:" } })).toMatchObject({ count: others.length });
 });
 
 it("wrong ones are still failures", async () => {

@@ -3,6 +3,7 @@
 // A try is counted before it is made, and uncounted if it turns out not to be a failure (it succeeded, or the service was
 // too busy). So a hundred tries at the same time still get only five. Refused tries are not counted: nobody is locked out
 // forever.
+import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { networkOf } from "@portico/shared/network-of";
@@ -71,6 +72,8 @@ export interface ThrottleStore {
 
 /** What is changed once a try has been decided, or has been called off. */
 export interface Outcome {
+  /** One of the same name changes nothing any more. */
+  readonly name: string;
   /** One try less is counted for these. */
   readonly giveBack: readonly string[];
   /** One failure is counted for these. */
@@ -176,12 +179,20 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
  * Notes what became of a try, later if the database is too busy now: right passwords that were not noted would count as failed for a
  * quarter of an hour, and some moments of overload would keep a whole network from signing in. Never rejects.
  */
-async function settle(store: ThrottleStore, outcome: Outcome, pauses = AGAIN_AFTER_MS): Promise<void> {
+function settle(store: ThrottleStore, changes: Omit<Outcome, "name">): Promise<void> {
+  // It may have been noted, and only the answer lost.
+  return settleInTheEnd(store, { ...changes, name: randomBytes(9).toString("base64url") }, AGAIN_AFTER_MS);
+}
+
+async function settleInTheEnd(
+  store: ThrottleStore,
+  outcome: Outcome,
+  [pause, ...others]: readonly number[],
+): Promise<void> {
   try {
     await store.settle(outcome);
   } catch {
-    const [pause, ...others] = pauses;
-    if (pause !== undefined) setTimeout(() => void settle(store, outcome, others), pause).unref();
+    if (pause !== undefined) setTimeout(() => void settleInTheEnd(store, outcome, others), pause).unref();
   }
 }
 

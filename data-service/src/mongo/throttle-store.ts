@@ -22,6 +22,8 @@ interface CounterDocument {
   expiresAt: Date;
   /** Only with a growing delay: no try before this. */
   notBefore?: Date;
+  /** The names of the outcomes that were noted last. */
+  noted?: string[];
 }
 
 /**
@@ -35,6 +37,9 @@ const NO_WAIT = new Date(0);
  */
 const JUDGED_SOON_MS = 1_000;
 const NEVER_JUDGED_AFTER_MS = 30_000;
+
+/** So many others may be noted before one whose answer was lost comes again, within half a minute. */
+const MOST_NOTED = 100;
 
 export function throttleCollection(db: Db): Collection<CounterDocument> {
   // It does no harm to lose a count in a power cut, and waiting for the disk would make each sign-in slower.
@@ -56,10 +61,10 @@ export function makeThrottleStore(db: Db): ThrottleStore {
         first = at;
       }
     },
-    async settle({ giveBack, fail = [], clear = [], remember }) {
+    async settle({ name, giveBack, fail = [], clear = [], remember }) {
       const changes = [
-        ...giveBack.map(oneLess),
-        ...fail.map(oneFailed),
+        ...giveBack.map((key) => once(name, key, { $inc: { count: -1 }, $unset: { notBefore: "" } })),
+        ...fail.map((key) => once(name, key, { $inc: { failed: 1 } })),
         ...clear.map(noneAnyMore),
         ...(remember === undefined ? [] : [noted(remember)]),
       ];
@@ -169,13 +174,11 @@ function refusedUntil(counter: CounterDocument, bound: Bound, now: Date): Date |
   return isOpen ? later(now, JUDGED_SOON_MS) : counter.expiresAt;
 }
 
-function oneLess(key: string): CounterWrite {
-  const filter = { _id: { $eq: key }, count: { $gt: 0 } };
-  return { updateOne: { filter, update: { $inc: { count: -1 }, $unset: { notBefore: "" } } } };
-}
-
-function oneFailed(key: string): CounterWrite {
-  return { updateOne: { filter: { _id: { $eq: key }, count: { $gt: 0 } }, update: { $inc: { failed: 1 } } } };
+/** Adds to a counter, unless the outcome of this name has done so before. */
+function once(name: string, key: string, change: UpdateFilter<CounterDocument>): CounterWrite {
+  const filter = { _id: { $eq: key }, count: { $gt: 0 }, noted: { $ne: name } };
+  const update = { ...change, $push: { noted: { $each: [name], $slice: -MOST_NOTED } } };
+  return { updateOne: { filter, update } };
 }
 
 /** Left for the sweep: deleting it would take a separate command, and the next try an insert. */
