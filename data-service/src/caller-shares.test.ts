@@ -137,6 +137,26 @@ describe("the questions of one caller", () => {
     expect(order).toEqual(["second", "third", "batch"]);
   });
 
+  it("come one after eight of requests that are partly answered, however many these have", async () => {
+    const { shares, ask, underWay, end } = rig(2);
+    const patience = { maxTimeMS: 10_000, signal: undefined };
+    const page = shares.of(ann);
+    await page(async () => "first", patience);
+    void ask(ann, "a");
+    const order: string[] = [];
+    const noting = (name: string) => async () => order.push(name);
+    const answers = [
+      shares.of(ann)(noting("other"), patience),
+      ...Array.from({ length: 10 }, () => page(noting("later"), patience)),
+      shares.of(ann)(noting("another"), patience),
+    ];
+    expect(underWay()).toEqual(["a"]);
+    end(0);
+    await Promise.all(answers);
+    const later = (count: number): string[] => Array(count).fill("later");
+    expect(order).toEqual([...later(8), "other", ...later(2), "another"]);
+  });
+
   it("wait no longer than for their client, and those behind them are asked", async () => {
     const { ask, underWay, end, seen } = rig(2);
     const [stop, later] = [new Stop(), new Stop()];

@@ -38,6 +38,8 @@ const SLOW_MS = 250;
 const SLOW_FOR_MS = 2_000;
 /** What a caller asked before a pause of this length says nothing of what comes after it. */
 const PAUSE_MS = 1_000;
+/** So many questions of requests that are partly answered begin before one of another that waits. */
+const LATER_IN_A_ROW = 8;
 /** Of how many callers it is remembered how quick their questions were. */
 const REMEMBERED = 1_000;
 const RETRY_AFTER_SECONDS = 2;
@@ -58,18 +60,22 @@ interface WaitingQuestion {
 
 /**
  * In the order in which they came, but for those of requests that are partly answered: these are finished before others begin.
- * In one line for all, each question of a request would wait as long as a request of one question does.
+ * In one line for all, each question of a request would wait as long as a request of one question does. Of a few requests that
+ * have very many, others would see no end: now and then one of theirs is the first.
  */
 class WaitingQuestions {
   readonly #later = new LinkedSet<WaitingQuestion>();
   readonly #others = new LinkedSet<WaitingQuestion>();
+  /** How many of the later ones have begun since one of the others did, or was none. */
+  #inARow = 0;
 
   get size(): number {
     return this.#later.size + this.#others.size;
   }
 
   get first(): WaitingQuestion | undefined {
-    return this.#later.first ?? this.#others.first;
+    const [later, other] = [this.#later.first, this.#others.first];
+    return this.#inARow < LATER_IN_A_ROW ? (later ?? other) : (other ?? later);
   }
 
   add(question: WaitingQuestion): void {
@@ -78,6 +84,12 @@ class WaitingQuestions {
 
   delete(question: WaitingQuestion): void {
     this.#lineOf(question).delete(question);
+  }
+
+  /** The question begins, and waits no more. */
+  begin(question: WaitingQuestion): void {
+    this.#inARow = question.isLater && this.#others.size > 0 ? this.#inARow + 1 : 0;
+    question.begin();
   }
 
   #lineOf({ isLater }: WaitingQuestion): LinkedSet<WaitingQuestion> {
@@ -243,7 +255,7 @@ export class CallerShares {
     for (const caller of this.#waiting) {
       const { first } = caller.waiting;
       if (first === undefined || !this.#mayBegin(caller, first.patience)) continue;
-      first.begin();
+      caller.waiting.begin(first);
       if (this.#waiting.delete(caller)) this.#waiting.add(caller);
     }
   }
