@@ -1,9 +1,9 @@
 // Contract 8: what of the road through a provider stands in svc_audit.
-import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../support/api.js";
 import { become, newPeople } from "./support/providers.js";
-import { type OAuthSystem, signInOnApp, startOAuthSystem } from "./support/system.js";
+import { isBridge, type OAuthSystem, signInOnApp, startOAuthSystem } from "./support/system.js";
 import type { Traveller } from "./support/traveller.js";
 
 let system: OAuthSystem;
@@ -122,6 +122,35 @@ it("a refused sign-in is recorded with what it was refused for", async () => {
   const entries = await recorded(() => signInOnApp(browser, system.stack, "facebook"));
   const details = { provider: "facebook", error: "email_in_use" };
   expect(entries).toEqual([{ event: "oauth.refused", userId: null, details }]);
+});
+
+describe("a sign-in of somebody who may not sign in is recorded as theirs", () => {
+  const details = { provider: "google", error: "account_disabled" };
+  const deactivate = async (id: string) =>
+    expect((await admin.patch(`/svc_user/${id}`, { isActive: false })).status).toBe(200);
+
+  it("where the provider signed them in before", async () => {
+    await signInOnApp(system.traveller(), system.stack, "google");
+    const id = await userId();
+    await deactivate(id);
+    const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
+    expect(entries).toEqual([{ event: "oauth.refused", userId: id, details }]);
+  });
+
+  it("where the provider says that it is their address", async () => {
+    const id = (await admin.post("/svc_user", { email, password })).body.data[0].id;
+    await deactivate(id);
+    const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
+    expect(entries).toEqual([{ event: "oauth.refused", userId: id, details }]);
+  });
+
+  it("where they were deactivated on the way back", async () => {
+    const id = (await admin.post("/svc_user", { email, password })).body.data[0].id;
+    const { end } = await signInOnApp(browser, system.stack, "google", isBridge);
+    await deactivate(id);
+    const entries = await recorded(() => browser.travel(end));
+    expect(entries).toEqual([{ event: "oauth.refused", userId: id, details }]);
+  });
 });
 
 it("an account that is another's is recorded once a minute, however often it is to be connected", async () => {

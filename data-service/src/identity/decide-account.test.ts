@@ -39,7 +39,7 @@ describe("decideAccount", () => {
     [
       "a deactivated linked account is refused",
       { linked: { ...ANN, isActive: false } },
-      { kind: "refuse", error: "account_disabled" },
+      { kind: "refuse", error: "account_disabled", userId: "ann" },
     ],
     ["without an address it is refused", { email: undefined }, { kind: "refuse", error: "email_missing" }],
     [
@@ -65,7 +65,7 @@ describe("decideAccount", () => {
     [
       "a verified address of a deactivated user is refused",
       { owner: { ...ANN, isActive: false } },
-      { kind: "refuse", error: "account_disabled" },
+      { kind: "refuse", error: "account_disabled", userId: "ann" },
     ],
     [
       "a root admin is used and linked where root admins may sign in",
@@ -75,12 +75,12 @@ describe("decideAccount", () => {
     [
       "A22 a linked root admin is refused elsewhere",
       { linked: { ...ANN, isRootAdmin: true }, isForRoot: false },
-      { kind: "refuse", error: "root_admin_elsewhere" },
+      { kind: "refuse", error: "root_admin_elsewhere", userId: "ann" },
     ],
     [
       "A22 a root admin's address is refused elsewhere before anything is linked or taken over",
       { owner: { ...ANN, isRootAdmin: true, emailUnproven: true }, isForRoot: false },
-      { kind: "refuse", error: "root_admin_elsewhere" },
+      { kind: "refuse", error: "root_admin_elsewhere", userId: "ann" },
     ],
     ["nobody else is", { linked: ANN, isForRoot: false }, { kind: "use", userId: "ann", proves: undefined }],
     ["a new address makes a user", {}, { kind: "create", email: ADDRESS }],

@@ -30,7 +30,8 @@ export type AccountDecision =
   /** `takeOver`: whoever made the account never proved the address and must not keep a way in. */
   | { readonly kind: "link"; readonly userId: string; readonly email: string; readonly takeOver: boolean }
   | { readonly kind: "create"; readonly email: string }
-  | { readonly kind: "refuse"; readonly error: OAuthError };
+  /** `userId`: who has proved to be somebody who may not sign in; undefined where nobody has proved to be anybody. */
+  | { readonly kind: "refuse"; readonly error: OAuthError; readonly userId?: string };
 
 /** Contract 3.4, step 4: the linked account, else a verified address, else a new user. */
 export function decideAccount(facts: AccountFacts): AccountDecision {
@@ -53,13 +54,13 @@ export function decideAccount(facts: AccountFacts): AccountDecision {
 }
 
 function refusalOf(
-  { isActive, isRootAdmin }: KnownUser,
+  { id, isActive, isRootAdmin }: KnownUser,
   { isForRoot }: AccountFacts,
 ): AccountDecision | undefined {
-  if (!isActive) return refuse("account_disabled");
-  return isRootAdmin && !isForRoot ? refuse("root_admin_elsewhere") : undefined;
+  if (!isActive) return { ...refuse("account_disabled"), userId: id };
+  return isRootAdmin && !isForRoot ? { ...refuse("root_admin_elsewhere"), userId: id } : undefined;
 }
 
-function refuse(error: OAuthError): AccountDecision {
+function refuse(error: OAuthError): Extract<AccountDecision, { kind: "refuse" }> {
   return { kind: "refuse", error };
 }

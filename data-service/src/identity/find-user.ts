@@ -35,7 +35,8 @@ export type FoundUser =
       /** See accounts: none for an account that is connected by this very sign-in. */
       readonly connectedOn?: Origins;
     }
-  | { readonly kind: "refused"; readonly error: OAuthError };
+  /** `userId`: see decide-account. */
+  | { readonly kind: "refused"; readonly error: OAuthError; readonly userId?: string };
 
 /** Somebody who comes back from a provider. */
 export interface Newcomer {
@@ -69,7 +70,7 @@ async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUse
   const decision = decideAccount(facts);
   switch (decision.kind) {
     case "refuse":
-      return { kind: "refused", error: decision.error };
+      return { ...decision, kind: "refused" };
     case "use":
       if (account?.isPending && !(await deps.accounts.confirm(identity, decision.userId))) return undefined;
       return use(deps, decision, account);

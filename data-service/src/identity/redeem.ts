@@ -95,7 +95,8 @@ async function openSession(
   const calledOff = await refuseCalledOff(deps, code, client);
   if (calledOff !== undefined) return calledOff;
   const found = await findUser(deps, { identity, origin });
-  if (found.kind === "refused") return failed(deps, code, found.error, client);
+  if (found.kind === "refused")
+    return failed(deps, { ...code, userId: found.userId ?? code.userId }, found.error, client);
   await recordFound(deps, found, provider, client);
   const { userId, connectedOn = [] } = found;
   const user = await deps.identityUsers.find(userId);

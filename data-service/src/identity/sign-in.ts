@@ -53,9 +53,12 @@ export async function signIn(
   }
   const decision = await foresee(deps, { identity, origin: new URL(flow.redirect).origin });
   if (decision.kind === "refuse") {
-    const { error } = decision;
+    const { error, userId } = decision;
     const details = { provider: identity.provider, error };
-    await deps.audit.record({ event: "oauth.refused", details }, client);
+    await deps.audit.record(
+      { event: "oauth.refused", ...(userId !== undefined && { userId }), details },
+      client,
+    );
     return { error };
   }
   return { code: await mint(deps, flow, identity, { ...foreseenUser(decision), linkSessionId: null }) };
