@@ -17,7 +17,7 @@ export default {
   testEnvironment: "node",
   transform: {},
   maxWorkers: 2,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   globalSetup: "<rootDir>/dist/support/global-setup.js",
   globalTeardown: "<rootDir>/dist/support/global-teardown.js",
   reporters: ["default", "<rootDir>/count-reporter.mjs"],

@@ -263,10 +263,13 @@ describe("an account", () => {
     const all = await Promise.all(
       many.flatMap((address) => Array.from({ length: 4 }, () => from(address).post("/auth/login", wrong()))),
     );
-    const judged = all.filter(({ status }) => status === 401).length;
-    expect(judged).toBeGreaterThanOrEqual(10);
+    const count = (wanted: number): number => all.filter(({ status }) => status === wanted).length;
+    // A busy machine lets passwords wait for no longer than 3 s, and judges fewer.
+    const [judged, tooMany, unjudged] = [count(401), count(429), count(503)];
+    expect(judged).toBeGreaterThanOrEqual(1);
+    expect(judged + unjudged).toBeGreaterThanOrEqual(10);
     expect(judged).toBeLessThan(30);
-    expect(all.every(({ status }) => status === 401 || status === 429)).toBe(true);
+    expect(judged + tooMany + unjudged).toBe(all.length);
   });
 
   it("that does not exist, has no password or is inactive is throttled in the same words", async () => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const LOOK_MS = 25;
 /** Less than a test may take, so that its failure says what was waited for. */
-const WITHIN_MS = 30_000;
+const WITHIN_MS = 60_000;
 
 /**
  * Waits until something holds.
