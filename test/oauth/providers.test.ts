@@ -385,6 +385,10 @@ describe("OAUTH_SIGNUP_ROLE", () => {
       const role = { _id: ObjectId.createFromHexString(id), name: "Member", createdAt: at, updatedAt: at };
       await open.mongo.db().collection("svc_role").insertOne(role);
       expect(await signUp("late")).toEqual([{ ...alike, role: { id, name: "Member" } }]);
+      const filter = { event: "user.created" };
+      const { data } = (await admin.get("/svc_audit", { filter, sort: "createdAt", fields: "details" })).body;
+      const details = { provider: "google" };
+      expect(data).toEqual([{ details }, { details: { ...details, role: id } }]);
       expect(await signUp("early")).toEqual([{ ...alike, role: null }]);
       await admin.post("/svc_user", { email: "known@example.com", password: "a long password" });
       expect(await signUp("known")).toEqual([{ ...alike, role: null }]);

@@ -34,6 +34,8 @@ export type FoundUser =
       readonly how: "use" | "link" | "take over" | "create";
       /** See accounts: none for an account that is connected by this very sign-in. */
       readonly connectedOn?: Origins;
+      /** Of a user who was made with one. */
+      readonly roleId?: string;
     }
   /** `userId`: see decide-account. */
   | { readonly kind: "refused"; readonly error: OAuthError; readonly userId?: string };
@@ -154,7 +156,8 @@ async function create(
   const user = { id: userId, email, emailVerified, name, roleId, createdAt };
   const inserted = await identityUsers.insert(user);
   if (inserted === "taken") return undefined;
-  if (await accounts.confirm(identity, userId)) return { kind: "user", userId, how: "create" };
+  if (await accounts.confirm(identity, userId))
+    return { kind: "user", userId, how: "create", ...(roleId !== undefined && { roleId }) };
   // Taken for dead, it came too late: the account was connected to another user, and nobody could sign in as this one.
   if (inserted === "made") await identityUsers.takeBack(user);
   return undefined;

@@ -137,13 +137,14 @@ const EVERY_WAY_IN = "password, providers, sessions, API tokens";
 /** Says in the audit what became of somebody who was not known by this provider before. */
 async function recordFound(
   { audit }: RedeemDeps,
-  { userId, how }: Extract<FoundUser, { kind: "user" }>,
+  { userId, how, roleId }: Extract<FoundUser, { kind: "user" }>,
   provider: Provider,
   client: ClientFacts,
 ): Promise<void> {
   if (how === "use") return;
   const event = how === "create" ? "user.created" : "oauth.link";
-  const details = { provider, ...(how === "take over" && { ended: EVERY_WAY_IN }) };
+  const given = roleId === undefined ? {} : { role: roleId };
+  const details = { provider, ...given, ...(how === "take over" && { ended: EVERY_WAY_IN }) };
   await audit.record({ event, userId, details }, client);
 }
 
