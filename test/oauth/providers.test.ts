@@ -291,11 +291,17 @@ describe("addresses that GitHub does not show", () => {
     expect(await outcomeOf("github")).toEqual({ error: "email_missing" });
   });
 
-  it("are provider_unavailable where GitHub is in trouble, also for a linked user", async () => {
-    expect(await outcomeOf("github")).toEqual({ email });
-    refuse(503);
-    expect(await outcomeOf("github")).toEqual({ error: "provider_unavailable" });
-  });
+  it.each([503, 429])(
+    "are provider_unavailable where GitHub says %d, of a new user and of a linked one",
+    async (status) => {
+      refuse(status);
+      expect(await outcomeOf("github")).toEqual({ error: "provider_unavailable" });
+      system.providers.refusals.clear();
+      expect(await outcomeOf("github")).toEqual({ email });
+      refuse(status);
+      expect(await outcomeOf("github")).toEqual({ error: "provider_unavailable" });
+    },
+  );
 });
 
 describe("a provider that refuses", () => {

@@ -35,7 +35,7 @@ class GitHubStrategy extends Strategy {
     super.userProfile(accessToken, (error, profile) => {
       if (error) return done(error);
       this._oauth2.get(this.#emailsUrl, accessToken, (refused, text) => {
-        // Who is linked needs no address, so a 4xx ends no sign-in; a 5xx has ended it by now (see transport).
+        // Who is linked needs no address, so a 4xx ends no sign-in; a 5xx or 429 has ended it by now (see transport).
         const emails: unknown = refused ? [] : JSON.parse(String(text));
         if (Array.isArray(emails)) done(null, { ...profile, emails });
         else done(new Error("the addresses are no list"));

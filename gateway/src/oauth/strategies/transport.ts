@@ -27,6 +27,8 @@ type Callback = (error: unknown, body?: string, response?: { readonly statusCode
 
 /** A token or a profile has a few kilobytes. */
 const MAX_BYTES = 256 * 1024;
+/** It may answer the next one: nobody was refused, and nothing is said of whom it was asked about. */
+const TOO_MANY = 429;
 /** What `fetch` frames by itself. */
 const FRAMING = ["host", "content-length"];
 
@@ -73,7 +75,8 @@ async function ask(
     signal,
   });
   const text = await readText(response);
-  if (response.status >= 500) fail(new ProviderUnavailable(`the provider answered ${response.status}`));
+  if (response.status >= 500 || response.status === TOO_MANY)
+    fail(new ProviderUnavailable(`the provider answered ${response.status}`));
   return { status: response.status, text };
 }
 
