@@ -19,8 +19,8 @@ export type Question =
   /** Records whose list has more than one link. */
   | { readonly ask: "longer"; readonly field: string }
   /**
-   * Records whose value the new type, or its list of values, can't hold in full; `cut` where that is accepted without
-   * counting details.
+   * Records whose value the new type, or its list of values, can't hold in full; `cut` where that is told without counting
+   * details, unless some lose their value altogether and that is another risk.
    */
   | { readonly ask: "unfit" | "cut"; readonly member: string }
   /** Records whose value breaks the new rules. */
@@ -168,7 +168,9 @@ function unfit(change: Transition, from: ColumnDefinition, to: ColumnDefinition)
     why: (isCut ? "have a time of day, which would be dropped" : unfitting) + forGood,
     confirmed: "lost",
   };
-  if (!to.required || to.default !== undefined) return risk;
+  // A day beyond the years 0000 to 9999 is none.
+  const whenCutAway = { why: unfitting + forGood, confirmed: risk.confirmed };
+  if (!to.required || to.default !== undefined) return isCut ? { ...risk, whenGone: whenCutAway } : risk;
   const remedy =
     "; the column is required, so give it a default, make it optional, or change the values first";
   return { ...risk, whenGone: { why: unfitting + remedy, confirmed: "impossible" } };

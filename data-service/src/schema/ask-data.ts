@@ -61,9 +61,11 @@ export async function recordCosts(deps: DataDeps, plan: ChangePlan): Promise<Cos
   for (const { what, where, risks } of plan.steps) {
     for (const risk of risks) {
       const { records, examples, gone = 0, ...tallies } = await ask(deps, plan, before, risk.question);
-      const { why, confirmed } = (gone > 0 ? risk.whenGone : undefined) ?? risk;
+      const whenGone = gone > 0 ? risk.whenGone : undefined;
+      const { why, confirmed } = whenGone ?? risk;
+      const told = risk.question.ask === "cut" && whenGone === undefined ? {} : tallies;
       const ids = examples.map((id) => idText(before, id));
-      if (records > 0) costs.push({ what, where, rows: records, why, ...tallies, examples: ids, confirmed });
+      if (records > 0) costs.push({ what, where, rows: records, why, ...told, examples: ids, confirmed });
     }
   }
   return costs;
@@ -138,8 +140,7 @@ async function ask(deps: DataDeps, plan: ChangePlan, before: Table, question: Qu
       const { from, to } = columnPair(plan, question.member);
       const { isUnfit, goneCount, tallies } = misfits(deps, before, from, to);
       const found = await data.matching(before, from.field, isUnfit);
-      const answer = { ...found, gone: goneCount() };
-      return question.ask === "cut" ? answer : { ...answer, ...tallies() };
+      return { ...found, gone: goneCount(), ...tallies() };
     }
     case "rules": {
       const { from, to } = columnPair(plan, question.member);

@@ -525,6 +525,20 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual(["2026-05-06"]);
   });
 
+  it("times of which a year has no day: they go, and are told apart from those that lose their time of day", async () => {
+    const far = ["+010000-01-01T00:00:00.000Z", "-000001-12-31T00:00:00.000Z"];
+    const times = texts("2026-05-06T07:08:09Z", "2026-05-07T00:00:00Z", ...far);
+    const made = await table({ columns: [{ name: "a", type: "datetime" }] }, times);
+    const columns = columnsWith(made, "a", { type: "date" });
+    const changed = '"2026-05-06T07:08:09.000Z" → "2026-05-06"';
+    const why = `have a value that does not fit (2 become null, 1 changes: ${changed})`;
+    expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 3, why }]);
+    await patchConfirmed(admin, made.id, { columns });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, null, "2026-05-06", "2026-05-07"]);
+    expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(expect.arrayContaining(far));
+  });
+
   it("removing a column that has values", async () => {
     const made = await table(TEXT, texts("x", "y", null));
     const answer = await patch(made.id, { columns: [] });
