@@ -396,6 +396,61 @@ describe("a time of day where a day belongs", () => {
   });
 });
 
+describe("texts among numbers, and numbers among truth values", () => {
+  beforeAll(async () => {
+    await leave("tallies", [
+      { _id: 1, number: 5, is: true },
+      { _id: 2, number: "many", is: 1 },
+      { _id: 3, number: "", is: 0 },
+      { _id: 4, number: { a: 1 }, is: "yes" },
+    ]);
+    const columns = [
+      { name: "number", type: "float" },
+      { name: "is", type: "boolean" },
+    ];
+    await adopt({ name: "tallies", idType: "int", columns });
+  });
+
+  const change = async (
+    name: string,
+    different: object,
+  ): Promise<{ ask: Answer; confirm: () => Promise<Answer> }> => {
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "tallies" } });
+    const body = {
+      columns: columns.map((each: Row) => (each.name === name ? { ...each, ...different } : each)),
+    };
+    const ask = await admin.patch(`/svc_table/${id}`, body);
+    const confirm = () =>
+      admin.patch(`/svc_table/${id}`, body, { confirm: ask.body.error.details.confirmHash });
+    return { ask, confirm };
+  };
+  const valuesOf = async (name: string): Promise<unknown[]> =>
+    (await data("/tallies", { fields: name, sort: "id" })).map((row) => row[name]);
+
+  it("break no rule of numbers, and become null in a column of whole ones", async () => {
+    const { ask: ruled } = await change("number", { rules: { max: 4 } });
+    expect([ruled.status, ruled.body.message]).toEqual([
+      409,
+      ["columns.number: 1 of the records have a value that breaks the new rules"],
+    ]);
+    const { ask, confirm } = await change("number", { type: "int" });
+    expect(ask.body.message).toContain(
+      "columns.number: 3 of the records have a value that does not fit (3 become null)",
+    );
+    expect((await confirm()).status).toBe(200);
+    expect(await valuesOf("number")).toEqual([5, null, null, null]);
+  });
+
+  it("are the numbers that they are once the column is one of numbers", async () => {
+    const { ask, confirm } = await change("is", { type: "int" });
+    expect(ask.body.message).toContain(
+      "columns.is: 1 of the records have a value that does not fit (1 becomes null)",
+    );
+    expect((await confirm()).status).toBe(200);
+    expect(await valuesOf("is")).toEqual([1, 1, 0, null]);
+  });
+});
+
 describe("an aggregate over a column whose type can't hold all that is there", () => {
   const NUMBERS = ["int", "float", "decimal", "bigint"] as const;
   const OTHERS = ["day", "at", "text", "key", "on"] as const;

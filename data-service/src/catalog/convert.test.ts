@@ -95,6 +95,23 @@ describe("a value whose column gets another type", () => {
     [12, "json", "bigint", ["12", "*"]],
     ["12.5", "json", "decimal", "12.5"],
     [["x"], "json", "int", [null, "*"]],
+    // What another program has left in the place of a number or a truth value.
+    ["many", "int", "int", [null, "*"]],
+    ["many", "float", "int", [null, "*"]],
+    ["", "float", "int", [null, "*"]],
+    ["", "int", "float", [null, "*"]],
+    [" 1e3 ", "int", "float", [1000, "*"]],
+    ["1e-999999999", "decimal", "int", [null, "*"]],
+    ["0x10", "float", "int", [null, "*"]],
+    ["007", "float", "int", [7, "*"]],
+    ["7", "float", "int", 7],
+    [true, "float", "int", [null, "*"]],
+    [{ a: 1 }, "decimal", "int", [null, "*"]],
+    [`1${"0".repeat(400)}`, "decimal", "int", [null, "*"]],
+    [1, "boolean", "int", 1],
+    [2, "boolean", "bigint", "2"],
+    [2.5, "boolean", "int", [null, "*"]],
+    ["yes", "boolean", "int", [null, "*"]],
   ])("%j of %s becomes as %s %j", (json, from, to, expected) => {
     expect(converted(json, from, to)).toEqual(expected);
   });

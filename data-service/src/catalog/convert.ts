@@ -3,7 +3,7 @@ import { isArray, type Json } from "@portico/shared/json";
 import { readJson } from "@portico/shared/read-json";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
-import { compareDecimals, plainDecimal } from "./decimal.js";
+import { compareDecimals, isPlainDecimal, plainDecimal } from "./decimal.js";
 import type { Stored } from "./stored.js";
 
 export interface Converted {
@@ -37,8 +37,11 @@ function candidates(json: Json, from: ColumnType, to: Pick<Column, "type" | "val
   const text = textOf(json);
   if (to.type === "string" || to.type === "text") return [text];
   if (to.type === "boolean" && isNumber(from)) return [text === "1" ? true : text === "0" ? false : null];
-  if (from === "boolean" && isNumber(to.type)) return numbers(json === true ? "1" : "0", to.type);
-  if (isNumber(from) && isNumber(to.type)) return numbers(plainDecimal(text), to.type);
+  // Other programs store anything in a column, numbers among truths and texts among numbers.
+  if (typeof json === "boolean" && from === "boolean" && isNumber(to.type))
+    return numbers(json ? "1" : "0", to.type);
+  const decimal = typeof json === "number" ? plainDecimal(text) : text;
+  if (isNumber(from) && isNumber(to.type) && isPlainDecimal(decimal)) return numbers(decimal, to.type);
   if (isDay(from, to.type)) return [text.slice(0, 10)];
   const read = COLUMN_TYPES[to.type].fromText(text.trim());
   return read === undefined ? [json] : [json, read];
@@ -74,7 +77,8 @@ function numbers(decimal: string, to: ColumnType): Json[] {
   if (to === "decimal") return [decimal];
   if (to === "bigint") return [whole];
   const number = Number(whole);
-  return to === "int" && compareDecimals(plainDecimal(String(number)), whole) !== 0 ? [] : [number];
+  if (to !== "int") return [number];
+  return Number.isSafeInteger(number) && compareDecimals(String(number), whole) === 0 ? [number] : [];
 }
 
 function textOf(json: Json): string {
@@ -88,8 +92,8 @@ function isExact(json: Json, given: Json, back: Json, from: ColumnType, to: Colu
   if (to === "enumList") return textOf(alone(back) ?? null) === textOf(json);
   if (isDay(from, to)) return json === back || json === `${String(back)}T00:00:00.000Z`;
   const [text, written] = [alone(json), textOf(back)];
-  // A decimal is kept as it is written: `1.10` is not `1.1`.
-  if (isNumber(from) && isNumber(to) && from !== "decimal")
+  // A decimal is kept as it is written: `1.10` is not `1.1`. So is a text among numbers.
+  if (typeof json === "number" && isNumber(from) && isNumber(to))
     return compareDecimals(plainDecimal(textOf(json)), plainDecimal(written)) === 0;
   if (given === null) return false;
   if (typeof text !== "string") return true;

@@ -3,9 +3,14 @@
 const PLAIN = /^-?\d+(?:\.\d+)?$/;
 const MAX_DIGITS = 34;
 
+/** True for digits with or without a sign and a fraction, as many as there may be. */
+export function isPlainDecimal(text: string): boolean {
+  return PLAIN.test(text);
+}
+
 /** True when the text is a plain decimal that decimal128 holds without rounding (34 significant digits). */
 export function isExactDecimal(text: string): boolean {
-  if (!PLAIN.test(text) || text.length > 100) return false;
+  if (!isPlainDecimal(text) || text.length > 100) return false;
   const digits = text.replace(/[-.]/g, "").replace(/^0+/, "");
   return digits.length <= MAX_DIGITS;
 }
