@@ -17,6 +17,7 @@ export default {
   testEnvironment: "node",
   transform: {},
   maxWorkers: 2,
+  // For a slow and busy machine; what takes long by itself says how long.
   testTimeout: 120_000,
   globalSetup: "<rootDir>/dist/support/global-setup.js",
   globalTeardown: "<rootDir>/dist/support/global-teardown.js",

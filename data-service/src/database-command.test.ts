@@ -142,7 +142,7 @@ describe("on a server", () => {
     const reading = read();
     await catalog.updateOne({ _id: "catalog" }, { $set: { "change.isFollowed": true } });
     expect(await reading).toBe("read");
-  }, 30_000);
+  });
 
   it("a command that only reads does not copy the definitions of a change that was interrupted", async () => {
     await started();

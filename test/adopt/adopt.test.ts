@@ -92,7 +92,7 @@ describe("a database of ten collections as other programs leave them", () => {
     expect(await client.db().listCollections().toArray()).toEqual(collections);
     service = await serve(url, file);
     admin = await signIn(service.url, ADMIN);
-  }, 120_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await client.db().dropDatabase();
@@ -1023,7 +1023,7 @@ describe("infer", () => {
       { name: "P0", orders: [0], orders_by_buyer: [{ total: 0 }] },
       { name: "P1", orders: [1], orders_by_buyer: [{ total: 1 }] },
     ]);
-  }, 60_000);
+  });
 
   it("passes over a table whose collection another program has dropped", async () => {
     const url = freshDatabase();
@@ -1042,7 +1042,7 @@ describe("infer", () => {
     expect(JSON.parse(await readFile(second, "utf8")).tables).toMatchObject([
       { name: "orders", columns: [{ name: "buyerId", type: "objectId" }] },
     ]);
-  }, 60_000);
+  });
 
   it("leaves out a field that queries can't speak of, whatever it leads to", async () => {
     const url = freshDatabase();
@@ -1185,7 +1185,7 @@ describe("infer", () => {
     const [{ columns }] = JSON.parse(await readFile(file, "utf8")).tables;
     expect(columns).toHaveLength(250);
     expect(columns[0]).toEqual({ name: "title", type: "string", required: true });
-  }, 120_000);
+  });
 
   it("of a collection too large to be looked at whole claims no more than is certain", async () => {
     const url = freshDatabase();
@@ -1239,7 +1239,7 @@ describe("a schema file that says where data lies", () => {
   beforeAll(async () => {
     url = freshDatabase();
     await (await serve(url, "")).stop();
-  }, 60_000);
+  });
   afterAll(async () => {
     const empty = new MongoClient(url);
     await empty.db().dropDatabase();
@@ -1318,60 +1318,56 @@ describe("the history of a collection whose times lie in other fields", () => {
       await owner.db().dropDatabase();
       await owner.close();
     }
-  }, 60_000);
+  });
 });
 
 describe("a list of links in a field named by digits", () => {
-  it.each(["7", "01"])(
-    "%s is read like any other",
-    async (field) => {
-      const url = freshDatabase();
-      const owner = await MongoClient.connect(url);
-      const lists = [undefined, [1, 3], [1], []];
-      const teams: Document[] = lists.map((list, at) => ({ _id: at + 1, ...(list && { [field]: list }) }));
-      await owner.db().collection<Document>("teams").insertMany(teams);
-      const file = join(directory, "digits.json");
-      const rivals = { name: "rivals", field, type: "many-to-many", table: "teams", inverse: "rivalOf" };
-      const storage = { collection: "teams" };
-      const tables = [{ name: "teams", idType: "int", storage, relations: [rivals] }];
-      await writeFile(file, JSON.stringify({ tables }));
-      const service = await serve(url, file);
-      try {
-        const admin = await signIn(service.url, ADMIN);
-        const read = async (path: string, query: Readonly<Record<string, unknown>>) => {
-          const { status, body } = await admin.get(path, query);
-          expect({ status, query, message: body.message }).toEqual({
-            status: 200,
-            query,
-            message: "Success",
-          });
-          return body;
-        };
-        const namedBy = async (query: Readonly<Record<string, unknown>>) =>
-          (await read("/teams", query)).data.map(({ id }: Row) => id);
-        const linked = (...to: readonly number[]) => to.map((id) => ({ id }));
-        expect((await read("/teams", { fields: "id,rivals", sort: "-id", limit: "2" })).data).toEqual([
-          { id: 4, rivals: [] },
-          { id: 3, rivals: linked(1) },
-        ]);
-        expect((await read("/teams/2", { fields: "_count(rivals),rivals.id" })).data).toEqual([
-          { _count: { rivals: 2 }, rivals: linked(1, 3) },
-        ]);
-        expect(await namedBy({ sort: "-_count(rivals),id" })).toEqual([2, 3, 1, 4]);
-        expect(await namedBy({ sort: "_max(rivals.id),id" })).toEqual([3, 2, 1, 4]);
-        expect(await namedBy({ filter: { rivals: { _is_null: true } }, sort: "id" })).toEqual([1, 4]);
-        const { meta } = await read("/teams", { aggregate: { rivals: { count: true } } });
-        expect(meta.aggregate).toEqual({ rivals: { count: 3 } });
-        const changed = await admin.patch("/teams/3?fields=rivals", { rivals: [2, 4] });
-        expect(changed.body.data).toEqual([{ rivals: linked(2, 4) }]);
-      } finally {
-        await service.stop();
-        await owner.db().dropDatabase();
-        await owner.close();
-      }
-    },
-    60_000,
-  );
+  it.each(["7", "01"])("%s is read like any other", async (field) => {
+    const url = freshDatabase();
+    const owner = await MongoClient.connect(url);
+    const lists = [undefined, [1, 3], [1], []];
+    const teams: Document[] = lists.map((list, at) => ({ _id: at + 1, ...(list && { [field]: list }) }));
+    await owner.db().collection<Document>("teams").insertMany(teams);
+    const file = join(directory, "digits.json");
+    const rivals = { name: "rivals", field, type: "many-to-many", table: "teams", inverse: "rivalOf" };
+    const storage = { collection: "teams" };
+    const tables = [{ name: "teams", idType: "int", storage, relations: [rivals] }];
+    await writeFile(file, JSON.stringify({ tables }));
+    const service = await serve(url, file);
+    try {
+      const admin = await signIn(service.url, ADMIN);
+      const read = async (path: string, query: Readonly<Record<string, unknown>>) => {
+        const { status, body } = await admin.get(path, query);
+        expect({ status, query, message: body.message }).toEqual({
+          status: 200,
+          query,
+          message: "Success",
+        });
+        return body;
+      };
+      const namedBy = async (query: Readonly<Record<string, unknown>>) =>
+        (await read("/teams", query)).data.map(({ id }: Row) => id);
+      const linked = (...to: readonly number[]) => to.map((id) => ({ id }));
+      expect((await read("/teams", { fields: "id,rivals", sort: "-id", limit: "2" })).data).toEqual([
+        { id: 4, rivals: [] },
+        { id: 3, rivals: linked(1) },
+      ]);
+      expect((await read("/teams/2", { fields: "_count(rivals),rivals.id" })).data).toEqual([
+        { _count: { rivals: 2 }, rivals: linked(1, 3) },
+      ]);
+      expect(await namedBy({ sort: "-_count(rivals),id" })).toEqual([2, 3, 1, 4]);
+      expect(await namedBy({ sort: "_max(rivals.id),id" })).toEqual([3, 2, 1, 4]);
+      expect(await namedBy({ filter: { rivals: { _is_null: true } }, sort: "id" })).toEqual([1, 4]);
+      const { meta } = await read("/teams", { aggregate: { rivals: { count: true } } });
+      expect(meta.aggregate).toEqual({ rivals: { count: 3 } });
+      const changed = await admin.patch("/teams/3?fields=rivals", { rivals: [2, 4] });
+      expect(changed.body.data).toEqual([{ rivals: linked(2, 4) }]);
+    } finally {
+      await service.stop();
+      await owner.db().dropDatabase();
+      await owner.close();
+    }
+  });
 });
 
 describe("a schema file that says another place than the data has", () => {
@@ -1399,7 +1395,7 @@ describe("a schema file that says another place than the data has", () => {
       await other.db().dropDatabase();
       await other.close();
     });
-  }, 60_000);
+  });
 });
 
 describe("a collection with a validator", () => {
@@ -1438,7 +1434,7 @@ describe("a collection with a validator", () => {
     await writeFile(file, JSON.stringify({ tables }));
     service = await serve(url, file);
     admin = await signIn(service.url, ADMIN);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.stop();
     const owner = new MongoClient(url);
@@ -1602,7 +1598,7 @@ describe("a collection that two tables want", () => {
     other = await MongoClient.connect(url);
     service = await serve(url, "");
     admin = await signIn(service.url, ADMIN);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service.stop();
     await other.close();
@@ -1648,5 +1644,5 @@ describe("a collection that two tables want", () => {
       (count) => count === 0,
     );
     expect((await admin.get("/latter", { fields: "a" })).body.data).toEqual([{ a: "x" }]);
-  }, 60_000);
+  });
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   stack = await startStack();
   client = await MongoClient.connect(stack.mongodbUrl);
   admin = await asAdmin(stack);
-}, 60_000);
+});
 afterAll(async () => {
   await client.close();
   await stack.stop();

@@ -180,7 +180,7 @@ it("the embedded database is opened while no service runs, and else it is said w
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 it("signing keys of a lost secret are forgotten once that is confirmed, and others never", async () => {
   const directory = await mkdtemp(join(tmpdir(), "portico-admin-"));
@@ -206,7 +206,7 @@ it("signing keys of a lost secret are forgotten once that is confirmed, and othe
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 it("so is what a first start has sealed that was killed before it had a key", async () => {
   const directory = await mkdtemp(join(tmpdir(), "portico-admin-"));
@@ -239,7 +239,7 @@ it("so is what a first start has sealed that was killed before it had a key", as
     await dropDatabase(mongodbUrl);
     await rm(directory, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 it("signing keys are not forgotten where a service runs, which has their secret", async () => {
   const other = { ENCRYPTION_KEY: randomBytes(32).toString("base64") };

@@ -180,7 +180,7 @@ describe("over two instances that are killed in turns", () => {
     token = `Bearer ${body.accessToken}`;
     inside = await Promise.all(stacks().map((stack) => signIn(stack.dataUrl, stack.admin)));
     client = await MongoClient.connect(one.mongodbUrl);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await client?.close();
@@ -335,7 +335,7 @@ describe("on an engine that dies with its service", () => {
         { name: "n", type: "int" },
       ],
     });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await stack.stop();

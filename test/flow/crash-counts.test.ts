@@ -23,7 +23,7 @@ describe("kill -9 while links change", () => {
     await countedTables(admin);
     const { body } = await admin.post("/houses", [{}, {}, {}, {}], { fields: "id" });
     houses = body.data.map(({ id }: { id: number }) => id);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await stack.stop();

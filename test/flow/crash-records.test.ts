@@ -26,7 +26,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "portico-crash-records-"));
   stack = await startStack({ mongodbUrl: `mongodb_embedded://${directory}/mongodb` });
   await makeTables(await asAdmin(stack));
-}, 60_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -125,7 +125,7 @@ describe("kill -9 of one of two instances", () => {
     two = await startStack({ twinOf: one, env });
     client = await MongoClient.connect(one.mongodbUrl);
     await makeTables(await asAdmin(one));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await client?.close();

@@ -24,7 +24,7 @@ beforeAll(async () => {
       { name: "body", type: "text" },
     ],
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await stack.stop();
@@ -51,7 +51,7 @@ describe("kill -9 of the data service", () => {
     await killAndRestart();
     expect(status).toBe(201);
     expect((await admin.get(`/letters/${body.data[0].id}`)).body.data).toEqual(body.data);
-  }, 60_000);
+  });
 
   it("right after an answered change and an answered delete keeps both", async () => {
     const [changed, deleted] = await Promise.all(
@@ -65,7 +65,7 @@ describe("kill -9 of the data service", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect((await admin.get(`/letters/${changed}`)).body.data[0].body).toBe("new");
     expect((await admin.get(`/letters/${deleted}`)).status).toBe(404);
-  }, 60_000);
+  });
 
   it(`in ${ROUNDS} rounds under ${WRITERS} writers loses no answered create and leaves no half one`, async () => {
     let answeredInAll = 0;
@@ -100,7 +100,7 @@ describe("kill -9 of the data service", () => {
   it("keeps the session: nobody has to sign in again", async () => {
     await killAndRestart();
     expect((await admin.get("/me")).status).toBe(200);
-  }, 60_000);
+  });
 
   it("in the middle of a list of creates can be followed by the same list again", async () => {
     const letters = Array.from({ length: 500 }, (_, at) => ({
@@ -118,5 +118,5 @@ describe("kill -9 of the data service", () => {
     if (missing.length > 0)
       expect((await admin.post("/letters", missing, { fields: "id" })).status).toBe(201);
     expect((await keysLike("list-")).length).toBe(500);
-  }, 60_000);
+  });
 });

@@ -85,18 +85,18 @@ describe("an embedded database", () => {
     const file = join(dataDir, "schema.json");
     await writeFile(file, JSON.stringify({ tables: [{ name: "notes" }] }));
     expect(await namesAt({ SCHEMA_FILE: file })).toEqual(["notes"]);
-  }, 120_000);
+  });
 
   it("that was begun without demo content gets none later, with no table either", async () => {
     expect(await namesAt({ DEMO: "off" })).toEqual([]);
     expect(await namesAt({ DEMO: "on" })).toEqual([]);
-  }, 120_000);
+  });
 
   it("that has demo content keeps it when it is left out later", async () => {
     const first = await namesAt({ DEMO: "on" });
     expect(first).toContain("posts");
     expect(await namesAt({ DEMO: "off" })).toEqual(first);
-  }, 120_000);
+  });
 });
 
 describe("a MongoDB server of one's own", () => {

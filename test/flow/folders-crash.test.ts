@@ -20,7 +20,7 @@ beforeEach(async () => {
   await system?.stop();
   system = await startQuickAndSlow(REPAIRING_OFTEN);
   api = system.api;
-}, 60_000);
+});
 
 afterAll(() => system?.stop());
 
@@ -62,7 +62,7 @@ it("takes the rest along as well", async () => {
       WITHIN_MS,
     ),
   ).toBe(0);
-}, 120_000);
+});
 
 it("leaves what has come into it since, with the folders in which it lies", async () => {
   const late = await uploaded(api, "2", "2.txt");
@@ -81,4 +81,4 @@ it("leaves what has come into it since, with the folders in which it lies", asyn
   );
   expect((await api.get(`/svc_file/${late.id}`)).status).toBe(200);
   expect(await left(folder)).toBe(2);
-}, 120_000);
+});

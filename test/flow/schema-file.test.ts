@@ -197,7 +197,6 @@ describe("SCHEMA_FILE", () => {
       expect(made.find(({ name }: { name: string }) => name === "articles").id).toBe(id);
       expect(await startAnd(tables)).toEqual(made);
     },
-    60_000,
   );
 
   it("stops the start where data would be lost, with the list, and nothing is changed", async () => {
@@ -221,7 +220,7 @@ describe("SCHEMA_FILE", () => {
     expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
     await write(LIBRARY);
     expect(await startAnd(tables)).toEqual(before);
-  }, 60_000);
+  });
 
   it("names the file in the command that applies it all the same, and says how to rename", async () => {
     await write(LIBRARY);
@@ -235,7 +234,7 @@ describe("SCHEMA_FILE", () => {
     expect(refusal).toMatch(/^authors: columns\.name: .* if "called" is its new name, give that its id \("/m);
     await write([books, { ...authors, columns: [] }]);
     expect(await refused()).not.toContain("pull current.json");
-  }, 60_000);
+  });
 
   it.each([
     ["that is not there", undefined, /SCHEMA_FILE .* can't be read \(ENOENT\)/],
@@ -257,7 +256,7 @@ describe("SCHEMA_FILE", () => {
     const seen = await Promise.all(services.map(async ({ url }) => tables(await signIn(url, ADMIN))));
     expect(seen[0].length).toBe(2);
     for (const each of seen) expect(each).toEqual(seen[0]);
-  }, 60_000);
+  });
 });
 
 describe("npm run schema", () => {
@@ -274,7 +273,7 @@ describe("npm run schema", () => {
     expect(ids(again)).toEqual(ids(made));
     await command("pull", file);
     expect(await readFile(file, "utf8")).toBe(pulled);
-  }, 60_000);
+  });
 
   it("pull loses no file to a database without tables, which may be another one than was meant", async () => {
     await write([]);
@@ -287,7 +286,7 @@ describe("npm run schema", () => {
       `Nothing is pulled: the MongoDB at MONGODB_URL has no tables, so ${file} is left as it is.\n`,
     ]);
     expect(await readFile(file, "utf8")).toBe(before);
-  }, 60_000);
+  });
 
   it("pull loses no file to a full disk", async () => {
     await write(LIBRARY);
@@ -300,7 +299,7 @@ describe("npm run schema", () => {
     expect(await readFile(file, "utf8")).toBe(before);
     expect((await command("pull", file)).code).toBe(0);
     expect((await readdir(directory)).filter((name) => name.endsWith(".part"))).toEqual([]);
-  }, 60_000);
+  });
 
   it("pull replaces what a link leads to, with the rights that it has, and writes to what is no file", async () => {
     await write(LIBRARY);
@@ -323,19 +322,15 @@ describe("npm run schema", () => {
       command("pull", pipe).finally(() => setTimeout(() => reader.kill(), 1_000).unref()),
     ]);
     expect([code, piped]).toEqual([0, pulled]);
-  }, 60_000);
+  });
 
-  it.each(["pull", "infer"])(
-    "%s names the file that can't be written",
-    async (word) => {
-      await write(LIBRARY);
-      await startAnd(tables);
-      const missing = join(directory, "no such folder", "schema.json");
-      const { code, errors } = await command(word, missing);
-      expect([code, errors]).toEqual([1, `${missing} can't be written (ENOENT).\n`]);
-    },
-    60_000,
-  );
+  it.each(["pull", "infer"])("%s names the file that can't be written", async (word) => {
+    await write(LIBRARY);
+    await startAnd(tables);
+    const missing = join(directory, "no such folder", "schema.json");
+    const { code, errors } = await command(word, missing);
+    expect([code, errors]).toEqual([1, `${missing} can't be written (ENOENT).\n`]);
+  });
 
   it.each([
     ["pull", 1],
@@ -386,7 +381,7 @@ describe("npm run schema", () => {
     ]);
     expect((await command("apply", file)).code).toBe(0);
     expect((await admin.get("/writers", { fields: "called" })).body.data).toEqual([{ called: "Ann" }]);
-  }, 60_000);
+  });
 
   it("apply loses nothing without --confirm", async () => {
     await write(LIBRARY);
@@ -430,7 +425,7 @@ describe("npm run schema", () => {
     expect((await admin.post(undo)).status).toBe(200);
     expect((await command("diff", file)).output).toBe("no difference\n");
     expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
-  }, 60_000);
+  });
 
   it("pull and a start change nothing about what only earlier versions let a table have; it can be undone, too", async () => {
     const relations = [{ name: "to", type: "many-to-one", table: "svc_role" }];
@@ -470,7 +465,7 @@ describe("npm run schema", () => {
     await running[0]?.stop();
     expect((await command("diff", file)).output).toBe("no difference\n");
     mongodbUrl = freshDatabase();
-  }, 60_000);
+  });
 
   it("reads the embedded database beside the service that has it open, also after one was killed", async () => {
     mongodbUrl = `mongodb_embedded://${directory}/read`;
@@ -496,7 +491,7 @@ describe("npm run schema", () => {
       expect.stringMatching(/^The signing keys .* can't be decrypted;.*\n$/),
     ]);
     mongodbUrl = freshDatabase();
-  }, 60_000);
+  });
 });
 
 describe("roles and rules of a schema file", () => {
@@ -569,7 +564,7 @@ describe("roles and rules of a schema file", () => {
     expect(await readFile(file, "utf8")).toBe(pulled);
     expect((await command("pull", file, "--tables")).code).toBe(0);
     expect(Object.keys(JSON.parse(await readFile(file, "utf8")))).toEqual(["tables"]);
-  }, 60_000);
+  });
 
   it("are the same after a second start", async () => {
     await writeAll({ roles: [{ name: "clerk", rules: [CHEAP] }], everyone: [TITLES] });
@@ -602,7 +597,7 @@ describe("roles and rules of a schema file", () => {
     expect(await ids()).toEqual(before);
     expect((await access(admin)).rules).toMatchObject([{ ...CHEAP, fields: "title" }, wider, all]);
     expect((await command("diff", file)).output).toBe("no difference\n");
-  }, 60_000);
+  });
 
   it("that a change of tables switches off go where the file says who may do what, and are not lost by it", async () => {
     await writeAll({ roles: [{ name: "clerk", rules: [CHEAP] }], everyone: [CHEAP] });
@@ -625,7 +620,7 @@ describe("roles and rules of a schema file", () => {
     expect((await command("apply", file)).code).toBe(0);
     expect((await access(admin)).rules).toMatchObject([TITLES]);
     expect((await command("diff", file)).output).toBe("no difference\n");
-  }, 60_000);
+  });
 
   /** A rule by which everybody may sign up, with what it sets. */
   const signUp = (presets: object) => {
@@ -651,7 +646,7 @@ describe("roles and rules of a schema file", () => {
     const { data } = (await admin.get(`/svc_user?fields=role.name&filter={"email":"${ann.email}"}`)).body;
     expect(data).toMatchObject([{ role: { name: "member" } }]);
     expect((await command("diff", file)).output).toBe("no difference\n");
-  }, 60_000);
+  });
 
   it("that set a role by its id say the same as by its name", async () => {
     await writeAll({
@@ -672,21 +667,17 @@ describe("roles and rules of a schema file", () => {
     expect((await command("apply", file)).output).toBe(
       `role "guest": create\neveryone: rule.set create svc_user: ${set}\n`,
     );
-  }, 60_000);
+  });
 
   it.each([
     [{ name: "memer" }, 'presets.role.name: there is no role "memer"; did you mean "member"?'],
     ["f".repeat(24), `presets.role: must name a role, as in {"name":"Member"}, not "${"f".repeat(24)}"`],
-  ])(
-    "that set a role which is not there stop the file, with its place: %j",
-    async (role, problem) => {
-      await writeAll({});
-      await startAnd(tables);
-      await writeAll({ roles: [{ name: "member", rules: [] }], everyone: [signUp({ role })] });
-      expect((await command("apply", file)).output).toContain(`everyone: WRONG everyone[0].${problem}`);
-    },
-    60_000,
-  );
+  ])("that set a role which is not there stop the file, with its place: %j", async (role, problem) => {
+    await writeAll({});
+    await startAnd(tables);
+    await writeAll({ roles: [{ name: "member", rules: [] }], everyone: [signUp({ role })] });
+    expect((await command("apply", file)).output).toContain(`everyone: WRONG everyone[0].${problem}`);
+  });
 
   it("that set another record by its id are told by pull, as that is another one elsewhere, and stop the file without it", async () => {
     await writeAll({}, ...LIBRARY);
@@ -705,7 +696,7 @@ describe("roles and rules of a schema file", () => {
     });
     const wrong = `everyone: WRONG everyone[0].presets.author: there is no "authors" record with the id ${id}\n`;
     expect(await command("apply", file)).toMatchObject({ code: 1, output: expect.stringContaining(wrong) });
-  }, 60_000);
+  });
 
   it("that a change of tables has switched off stay, so that what is pulled is what is there, and an undo brings them back", async () => {
     await writeAll({ roles: [{ name: "clerk", rules: [CHEAP, TITLES] }] });
@@ -723,7 +714,7 @@ describe("roles and rules of a schema file", () => {
       { ...CHEAP, isEnabled: true },
       { ...TITLES, isEnabled: true },
     ]);
-  }, 60_000);
+  });
 
   it("for reading that are switched off are told by pull where the file opens more than they do", async () => {
     await writeAll({});
@@ -739,7 +730,7 @@ describe("roles and rules of a schema file", () => {
       'role "clerk": a rule to read "books" is switched off, and so not in the file; where that is applied elsewhere, the rules to update and delete its records reach all of them\n',
     ]);
     expect((await command("pull", file, "--tables")).errors).toBe("");
-  }, 60_000);
+  });
 
   it("are told by diff and made by apply; what the file does not name stays", async () => {
     await writeAll({});
@@ -783,7 +774,7 @@ describe("roles and rules of a schema file", () => {
       [fresh, "title"],
     ]);
     expect((await command("apply", file)).output).toBe("no difference\n");
-  }, 60_000);
+  });
 
   it("that do not fit the tables of the file stop all of it, with their places", async () => {
     await writeAll({});
@@ -806,7 +797,7 @@ describe("roles and rules of a schema file", () => {
     ]);
     expect(await refused()).toMatch(/^role "clerk": roles\[0\]\.rules\[1\]\.filter\.titel: /m);
     expect([await tables(admin), await access(admin)]).toEqual(before);
-  }, 60_000);
+  });
 
   it("are left alone where a table of the file is refused", async () => {
     await writeAll({});
@@ -818,7 +809,7 @@ describe("roles and rules of a schema file", () => {
     expect((await access(admin)).rules).toEqual([]);
     expect((await command("apply", file, "--confirm")).code).toBe(0);
     expect((await access(admin)).rules).toMatchObject([TITLES]);
-  }, 60_000);
+  });
 
   it("follow a table that the same file renames", async () => {
     await writeAll({ everyone: [TITLES] });
@@ -834,7 +825,7 @@ describe("roles and rules of a schema file", () => {
     });
     expect((await command("apply", file)).code).toBe(0);
     expect((await access(admin)).rules).toMatchObject([{ id: before[0].id, table: "titles" }]);
-  }, 60_000);
+  });
 
   it("that set a role follow a table and a relation that the same file renames", async () => {
     const relations = [{ name: "owner", type: "many-to-one", table: "svc_role" }];
@@ -850,7 +841,7 @@ describe("roles and rules of a schema file", () => {
     const after = (await access(admin)).rules;
     expect(after).toMatchObject([{ id: rules[0].id, table: "titles", presets: { keeper: roles[0].id } }]);
     expect((await command("diff", file)).output).toBe("no difference\n");
-  }, 60_000);
+  });
 
   it("are made once by four instances that start at once", async () => {
     await writeAll({});
@@ -860,5 +851,5 @@ describe("roles and rules of a schema file", () => {
     const [one] = await Promise.all(Array.from({ length: 4 }, start));
     const made = await access(await signIn(one?.url ?? "", ADMIN));
     expect([made.roles.length, made.rules.length]).toEqual([1, 41]);
-  }, 60_000);
+  });
 });

@@ -37,5 +37,4 @@ it.each(["_signing_keys", "svc_user", "_sessions"])(
       await rm(dataDir, { recursive: true, force: true });
     }
   },
-  60_000,
 );

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await admin.post("/svc_table", { name: "letters", columns: [{ name: "text", type: "string" }] });
   await admin.post("/members", [{ email: "a@example.com" }, { email: "b@example.com" }]);
   await admin.post("/letters", [{ text: "whole" }, { text: "half" }]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -109,7 +109,7 @@ describe("an interrupted change whose former index can't be built again", () => 
     await new Promise((resolve) => setTimeout(resolve, 6_000));
     expect(stack.dataService.log()).toContain("it is tried again");
     expect(stack.dataService.log()).not.toContain("not taken back");
-  }, 120_000);
+  });
 
   it("is ended as soon as it can be, and what had waited for it is taken back", async () => {
     await betweenLives(async (db) => {
@@ -117,5 +117,5 @@ describe("an interrupted change whose former index can't be built again", () => 
     });
     expect(await valuesOf("members", "email")).toEqual(["a@example.com"]);
     expect((await admin.post("/members", { email: "a@example.com" })).status).toBe(409);
-  }, 120_000);
+  });
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
     relations: [{ ...owner, onDelete: "CASCADE" }],
     uniques: [["owner", "kind"]],
   });
-}, 120_000);
+});
 afterAll(async () => {
   await held?.stop();
   await system?.stop();

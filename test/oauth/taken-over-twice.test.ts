@@ -18,7 +18,7 @@ let userId: string;
 beforeAll(async () => {
   system = await startOAuthSystem();
   held = await startBehindProxy(system.stack, system.providers.env);
-}, 120_000);
+});
 afterAll(async () => {
   await held?.stop();
   await system?.stop();

@@ -45,4 +45,4 @@ test("files of collections that nobody uses, or that were dropped, are closed", 
     await stopEngine(engine);
     await rm(directory, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -36,7 +36,7 @@ test("letters that the database takes for the same fold to the same, for every l
   );
   expect(lost).toEqual([]);
   expect(rows.filter(({ matched }) => matched.length > 1).length).toBeGreaterThan(2_800);
-}, 120_000);
+});
 
 /** Those of the database's Unicode and those of this process's. */
 async function lettersWithCase(): Promise<string[]> {

@@ -133,7 +133,7 @@ describe("the row rule of related records", () => {
     }
     ann = await signIn(`${stack.appUrl}/api`, ANN);
     bea = await signIn(`${stack.appUrl}/api`, BEA);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await stack?.stop();

@@ -31,7 +31,7 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     await roomy.stop();
     stack = await startStack({ ...where, env: { DISK_RESERVE_BYTES: String(PETABYTE) } });
     admin = await asAdmin(stack);
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack.stop();
     await rm(directory, { recursive: true, force: true });
@@ -115,4 +115,4 @@ it("a file that does not fit on the disk is refused, but not where files go to a
   await rm(directory, { recursive: true, force: true });
   // Nobody is signed in: who is let through to the route is asked for that.
   expect(statuses).toEqual(["503", "401"]);
-}, 120_000);
+});

@@ -436,7 +436,7 @@ describe("a user with more than a thousand sessions", () => {
     } while (ids.length > 1_000 && signIns < 300);
     expect(ids).toHaveLength(1_000);
     expect(ids.slice(1 + signIns)).toEqual(older.slice(0, 999 - signIns).map(({ _id }) => _id));
-  }, 60_000);
+  });
 });
 
 describe("RATE_LIMIT_PER_MINUTE", () => {

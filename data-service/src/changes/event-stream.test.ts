@@ -68,7 +68,7 @@ describe("an event that is long under way", () => {
     expect(performance.now() - began).toBeGreaterThan(PATIENCE_MS);
     stream.end("restart");
     expect((await read).endsWith(`${LARGE_TEXT}event: end\ndata: {"reason":"restart"}\n\n`)).toBe(true);
-  }, 30_000);
+  });
 
   it("is given up where its client reads nothing, and the end comes behind the whole of it", async () => {
     const { stream, client } = await open();
@@ -79,7 +79,7 @@ describe("an event that is long under way", () => {
     for await (const piece of client as AsyncIterable<Buffer>) read.push(piece);
     const text = Buffer.concat(read).toString();
     expect(text.endsWith(`\n\n${LARGE_TEXT}event: end\ndata: {"reason":"slow"}\n\n`)).toBe(true);
-  }, 30_000);
+  });
 
   it("does not hold up the end of a stream whose client reads steadily", async () => {
     const over = new AbortController();
@@ -92,7 +92,7 @@ describe("an event that is long under way", () => {
     expect(await sent).toBe(false);
     stream.end("signed-out");
     await read;
-  }, 30_000);
+  });
 });
 
 describe("what is held for clients that are slow to read", () => {
@@ -105,14 +105,14 @@ describe("what is held for clients that are slow to read", () => {
     await delay(PATIENCE_MS / 2);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(LARGE_JSON.length);
     expect(await Promise.all(sent)).toEqual(many.map(() => false));
-  }, 30_000);
+  });
 
   it("has a limit, beyond which a stream is cut", async () => {
     const slow = new SlowAnswers(LARGE_JSON.length, SLOW_AFTER_MS);
     const { stream, client } = await open(undefined, slow);
     expect(await stream.send(large)).toBe(false);
     await expect(readSlowly(client)).rejects.toThrow();
-  }, 30_000);
+  });
 
   it("counts until the event is read, also one that is taken bit by bit, and no longer", async () => {
     const slow = new SlowAnswers(3 * LARGE_JSON.length, SLOW_AFTER_MS);
@@ -125,5 +125,5 @@ describe("what is held for clients that are slow to read", () => {
     expect([await sent, await one.stream.send(large)]).toEqual([true, true]);
     one.stream.end("restart");
     expect(await read).toContain("restart");
-  }, 30_000);
+  });
 });

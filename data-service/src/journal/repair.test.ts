@@ -27,7 +27,7 @@ beforeAll(async () => {
   pending = db.collection("_journal_pending");
   journal = db.collection("_journal");
   letters = db.collection("letters");
-}, 60_000);
+});
 
 afterAll(() => instances?.close());
 
@@ -113,7 +113,7 @@ describe("what an instance has announced that died since", () => {
     const history = instances.database.db.collection("_history");
     expect(await history.countDocuments({ record: { $in: made } })).toBe(500);
     expect(await pending.countDocuments()).toBe(0);
-  }, 60_000);
+  });
 
   it("is looked at a few changes at a time where these are large", async () => {
     const records = some(30);
@@ -129,7 +129,7 @@ describe("what an instance has announced that died since", () => {
     await repairJournal({ ...one.records, journal }, { alone: true });
     expect(lengths).toEqual([7, 7, 7, 7, 2]);
     expect(await pending.countDocuments()).toBe(0);
-  }, 60_000);
+  });
 
   it("is told of in its order where it is about one record, and only as far as it was made", async () => {
     const [changed, gone, other] = some(3);
@@ -150,7 +150,7 @@ describe("what an instance has announced that died since", () => {
     expect(told.filter((each) => each.endsWith("1"))).toEqual(["created 1", "deleted 1"]);
     expect(told.filter((each) => each.endsWith("2"))).toEqual(["created 2"]);
     expect(await pending.countDocuments()).toBe(0);
-  }, 60_000);
+  });
 
   it("is told of once where several look at the same time", async () => {
     const other = await instances.start();
@@ -163,7 +163,7 @@ describe("what an instance has announced that died since", () => {
     expect((await toldOf(gone)).toSorted()).toEqual(gone.map((_, at) => `deleted ${at}`).toSorted());
     const kept = await instances.database.db.collection("_history").countDocuments({ record: { $in: made } });
     expect([kept, await pending.countDocuments()]).toEqual([300, 0]);
-  }, 60_000);
+  });
 
   it("waits where the database may still do it, also beside what is told", async () => {
     const [made, late] = [some(2), some(2)];
@@ -172,13 +172,13 @@ describe("what an instance has announced that died since", () => {
     await repairJournal(one.records, { alone: false });
     expect(await toldOf(made)).toHaveLength(2);
     expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
-  }, 60_000);
+  });
 
   it("waits for it also where the record was changed in a time to come, which the next change is of then", async () => {
     const changes = await announce("updated", some(2), { at: inMs(3_600_000) });
     await repairJournal(one.records, { alone: false });
     expect((await pending.find().toArray()).map(({ _id }) => _id)).toEqual(changes);
-  }, 60_000);
+  });
 
   it("is forgotten where it was announced by a clock that was wrong, or nobody else can be at work", async () => {
     const ahead = inMs(3_600_000);
@@ -188,7 +188,7 @@ describe("what an instance has announced that died since", () => {
     await announce("updated", some(2), { at: inMs(-30_000) });
     await repairJournal(one.records, { alone: true });
     expect(await pending.countDocuments()).toBe(0);
-  }, 60_000);
+  });
 
   it("is told of where it is one's own, and was left a minute ago", async () => {
     const [made, underWay] = [some(2), some(2)];
@@ -197,7 +197,7 @@ describe("what an instance has announced that died since", () => {
     await make(underWay, { instance, at: inMs(-30_000) });
     await repairJournal(one.records, { alone: false });
     expect([await toldOf(made), await toldOf(underWay)]).toEqual([["created 0", "created 1"], []]);
-  }, 60_000);
+  });
 
   it("lets a change of a table pass between two pieces", async () => {
     const other = await instances.start();
@@ -212,5 +212,5 @@ describe("what an instance has announced that died since", () => {
     expect(told).toBeGreaterThan(0);
     expect(told).toBeLessThan(600);
     expect(await toldOf(records)).toHaveLength(600);
-  }, 60_000);
+  });
 });

@@ -70,7 +70,7 @@ describe("a cursor that nobody reads any more", () => {
     await aside.close();
     await killed;
     await cursor.close();
-  }, 10_000);
+  });
 
   it("may be one of many: Node does not take them for a leak", async () => {
     const program = `

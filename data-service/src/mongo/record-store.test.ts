@@ -34,7 +34,7 @@ beforeAll(async () => {
   table = items;
   const documents = Array.from({ length: ROWS }, (_, at) => ({ _id: at, place: at }));
   await database.db.collection<{ _id: number }>("items").insertMany(documents);
-}, 60_000);
+});
 
 afterAll(() => database?.close());
 

@@ -36,7 +36,7 @@ describe("counting a table", () => {
     db = client.db("counts");
     // Each of them listens.
     client.setMaxListeners(0);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await client?.close();
@@ -169,7 +169,7 @@ describe("counting a table", () => {
       const count = await counts.count("t1", "things", exactly, { ...limits(), maxTimeMS });
       expect(count).toBe(402);
       expect(performance.now() - began).toBeGreaterThan(maxTimeMS / 4);
-    }, 30_000);
+    });
 
     it("reads once for all whose time to wait is over", async () => {
       exactCounts = 0;
@@ -272,7 +272,7 @@ describe("counting a table", () => {
     for (const read of [1, 1, 0]) expect(await countWith(counts)).toEqual({ count: 501, read });
     await things.insertOne({ n: 8 });
     expect(await countWith(counts)).toEqual({ count: 502, read: 0 });
-  }, 60_000);
+  });
 
   it("is right when more is deleted than the server knew of", async () => {
     const [counts, things] = [new TableCounts(db), db.collection("things")];
@@ -299,7 +299,7 @@ describe("counting a table", () => {
     for (let time = 1; time <= 3; time++) expect(await countAfter(insert(2))).toBe(2 * time);
     expect(await countAfter(insert(3_000))).toBe(3_006);
     expect(await countAfter(() => things.deleteMany({ n: { $gte: 10 } }))).toBe(await exactly());
-  }, 60_000);
+  });
 });
 
 async function startEngine(directory: string): Promise<{ process: ChildProcess; socket: string }> {

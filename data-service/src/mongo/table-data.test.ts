@@ -52,7 +52,7 @@ describe("records that are rewritten", () => {
     expect(await batchesOf("small", 1_100, 10)).toEqual([1_000, 100]);
     expect(await batchesOf("large", 20, MEBIBYTE)).toEqual([8, 8, 4]);
     expect(await batchesOf("huge", 2, 10 * MEBIBYTE)).toEqual([1, 1]);
-  }, 60_000);
+  });
 });
 
 describe("records that are rewritten on a disk that is getting full", () => {

@@ -89,7 +89,7 @@ describe("rules that do not follow a rename by another instance yet", () => {
     const { one, before, endDuring } = await whileRenaming();
     expect(await endDuring(applyAccess(one, fileWith("heading").access))).toEqual([]);
     expect(await ruleIds(one)).toEqual(before);
-  }, 30_000);
+  });
 
   it("are waited for before the tables are compared, which tells what a file would switch off", async () => {
     const { one, before, endDuring } = await whileRenaming();
@@ -97,7 +97,7 @@ describe("rules that do not follow a rename by another instance yet", () => {
     expect(tables).toMatchObject([
       { name: "notes", problems: [expect.stringContaining(before[0] ?? "none")] },
     ]);
-  }, 30_000);
+  });
 });
 
 describe("a file that is compared or pulled while another instance renames a column", () => {
@@ -105,12 +105,12 @@ describe("a file that is compared or pulled while another instance renames a col
     const { one, endDuring } = await whileRenaming();
     const same = { tables: [], access: [] };
     expect(await endDuring(compareWholeFile(one, fileWith("heading")))).toEqual(same);
-  }, 30_000);
+  });
 
   it("has rules that have followed", async () => {
     const { one, endDuring } = await whileRenaming();
     expect(namesIn(await endDuring(pullWholeFile(one)))).toEqual(["heading", "heading"]);
-  }, 30_000);
+  });
 
   it("is read again where that happens between the tables and the rules", async () => {
     const [one, other] = [await startInstance(), await startInstance()];
@@ -124,7 +124,7 @@ describe("a file that is compared or pulled while another instance renames a col
     };
     const pulled = await pullWholeFile({ ...one, catalogStore: { ...one.catalogStore, load } });
     expect(namesIn(pulled)).toEqual(["heading", "heading"]);
-  }, 30_000);
+  });
 });
 
 /** The column of the only table, and what the only rule calls it. */
@@ -151,7 +151,7 @@ describe("a rule that somebody removes while the file is about to edit it", () =
     const done = await applyAccess({ ...one, rules: { ...one.rules, described } }, access);
     expect(done.map(({ changes }) => changes)).toEqual([["rule.add read notes"]]);
     expect(await one.rules.described()).toMatchObject([{ table: "notes", action: "read", fields: null }]);
-  }, 30_000);
+  });
 });
 
 describe("a file that is interrupted between its rules for reading and those for writing", () => {
@@ -194,7 +194,7 @@ describe("a file that is interrupted between its rules for reading and those for
       ["create", {}],
     ]);
     expect(await ruleIds(one)).toEqual(before);
-  }, 30_000);
+  });
 });
 
 describe("a file that is interrupted between its tables and its rules", () => {
@@ -219,7 +219,7 @@ describe("a file that is interrupted between its tables and its rules", () => {
     await applyWholeFile(one, file);
     expect(await one.rules.switchedOff()).toEqual([]);
     expect([...(await one.goingRules.load())]).toEqual([]);
-  }, 30_000);
+  });
 
   it("leaves a rule that its tables have not come to, and that somebody switches off by hand", async () => {
     const one = await startInstance();
@@ -232,7 +232,7 @@ describe("a file that is interrupted between its tables and its rules", () => {
     await applyWholeFile(one, before);
     expect(await one.rules.switchedOff()).toMatchObject([{ id: former }]);
     expect([...(await one.goingRules.load())]).toEqual([]);
-  }, 30_000);
+  });
 });
 
 describe("what an instance that died a moment ago has left half done", () => {
@@ -258,7 +258,7 @@ describe("what an instance that died a moment ago has left half done", () => {
     const after = await ruleIds(one);
     expect(after).toHaveLength(1);
     expect(after).not.toEqual(before);
-  }, 60_000);
+  });
 
   it("is deleted wholly before a file is compared, so that the file makes it again", async () => {
     const one = await startInstance();
@@ -274,5 +274,5 @@ describe("what an instance that died a moment ago has left half done", () => {
     await repairUnfinished(one, { alone: true });
     const now = await storedRoles(one);
     expect(now.map(({ id, name }) => [name, id === former?.id])).toEqual([["editor", false]]);
-  }, 60_000);
+  });
 });

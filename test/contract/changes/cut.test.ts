@@ -33,7 +33,7 @@ beforeAll(async () => {
   await make(admin, "svc_user", { ...reader, role });
   const filter = { body: { _is_null: true } };
   await make(admin, "svc_permission", { role, table: "drafts", action: "read", filter });
-}, 60_000);
+});
 
 afterEach(() => {
   for (const source of open.splice(0)) source.close();

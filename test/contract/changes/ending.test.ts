@@ -10,7 +10,7 @@ let held: BehindProxy;
 
 beforeAll(async () => {
   held = await startBehindProxy();
-}, 60_000);
+});
 
 afterAll(() => held?.stop());
 

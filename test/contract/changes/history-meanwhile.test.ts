@@ -25,7 +25,7 @@ beforeAll(async () => {
   await makeTable(api, { name: "cards", history: true, columns });
   await make(api, "svc_permission", { ...rule, table: "cards", fields: "state" });
   await make(api, "svc_permission", { ...rule, table: "cards", fields: "body", filter: PUBLIC });
-}, 120_000);
+});
 
 afterEach(() => held.proxy.decide(() => "pass"));
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
   });
   role = await make("/svc_role", { name: "readers" });
   user = await make("/svc_user", { ...reader, role });
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 
@@ -527,7 +527,7 @@ describe("a reader who is not root", () => {
       const updated = { ...created, kind: "updated", before: image, after: image };
       for (let at = 0; at < ENTRIES; at += 1) await kept.insertOne({ ...updated, _id: new ObjectId() });
       await client.close();
-    }, 60_000);
+    });
 
     afterEach(() => reading?.leave());
 

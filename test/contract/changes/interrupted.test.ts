@@ -34,7 +34,7 @@ beforeAll(async () => {
   authorization = `Bearer ${(await admin.post("/auth/login", stack.admin)).body.accessToken}`;
   client = await MongoClient.connect(stack.mongodbUrl);
   db = client.db();
-}, 60_000);
+});
 
 afterAll(async () => {
   await client?.close();

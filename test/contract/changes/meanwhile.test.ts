@@ -30,7 +30,7 @@ beforeAll(async () => {
   const ends = ["from", "to"].map((name) => ({ name, type: "many-to-one", table: "tasks" }));
   await makeTable(api, { name: "ties", ...kept, relations: ends });
   await allowAll(api, ["tasks", "comments", "members", "ties"], null);
-}, 120_000);
+});
 
 afterEach(() => {
   held.proxy.decide(() => "pass");

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await makeTable(api, { name: "tickets", columns, relations: [show] });
   await allowAll(api, ["shows", "tickets"], null);
   await make(api, "shows", { code: "taken" });
-}, 120_000);
+});
 
 beforeEach(() => {
   source?.close();

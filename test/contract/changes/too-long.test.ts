@@ -33,7 +33,7 @@ beforeAll(async () => {
   const none = Array.from({ length: 15 }, (_, at) => ({ comments: { text: { _contains: `none ${at}` } } }));
   const filter = { _or: [...none, { title: { _neq: "" } }] };
   url = `${stack.dataUrl}/posts/changes${search({ fields: "title", filter })}`;
-}, 120_000);
+});
 
 afterEach(() => source?.close());
 
@@ -57,7 +57,7 @@ it("tells changes in parts that take longer together", async () => {
   const told = await events.first(CHANGES, "updated");
   expect(told.map(({ data }) => data.revision)).toEqual(told.map((_, at) => at + 2));
   expect(warnings()).toBe(0);
-}, 90_000);
+});
 
 it("says `reset` for one that takes longer alone, goes on behind it, and logs it", async () => {
   const events = await follow();
@@ -67,4 +67,4 @@ it("says `reset` for one that takes longer alone, goes on behind it, and logs it
   const [updated] = await events.first(1, "updated");
   expect(updated?.data.record).toEqual({ title: "nothing" });
   expect(warnings()).toBe(1);
-}, 90_000);
+});

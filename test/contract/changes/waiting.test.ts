@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { id: role } = await make(admin, "svc_role", { name: "readers" });
   await make(admin, "svc_user", { ...READER, role });
   rule = (await make(admin, "svc_permission", { table: "notes", action: "read", role })).id;
-}, 120_000);
+});
 
 afterEach(() => {
   held.proxy.decide(() => "pass");
@@ -102,7 +102,7 @@ it("ends within seconds when the session does, though a change is still being ju
   const [end] = await source.first(1, "end");
   expect(end?.data).toEqual({ reason: "signed-out" });
   goOn();
-}, 20_000);
+});
 
 it("shows no more than the rules do that came while a change was judged", async () => {
   const source = await follow(await tokenOf(READER), B);
@@ -115,4 +115,4 @@ it("shows no more than the rules do that came while a change was judged", async 
   const [created] = await source.first(1, "created");
   expect(created?.data).toMatchObject({ id, record: { title: "b" } });
   expect(created?.data.record).not.toHaveProperty("secret");
-}, 20_000);
+});

@@ -67,7 +67,7 @@ describe("a rule", () => {
     await holds(patch(made.id, { isEnabled: false }), [403]);
     await holds(patch(made.id, { isEnabled: true }), [200, "one"]);
     await holds(() => admin.delete(`/svc_permission/${made.id}`), [403]);
-  }, 60_000);
+  });
 });
 
 describe("another role of a user", () => {
@@ -99,5 +99,5 @@ describe("another role of a user", () => {
     await become(role);
     expect(await statuses(hereApis)).toEqual([200, 200]);
     await soon(200);
-  }, 60_000);
+  });
 });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await make(admin, "svc_permission", { role, table: "comments", action: "update", filter: free });
   held = await startBehindProxy(quick);
   ann = await signIn(`${held.stack.appUrl}/api`, ANN);
-}, 120_000);
+});
 
 afterAll(async () => {
   await held?.stop();
@@ -288,7 +288,7 @@ describe("a request that changes by itself what the rules look at", () => {
     await make(admin, "svc_permission", { role, table: "crew", action: "update", check });
     coach = await signIn(`${held.stack.appUrl}/api`, credentials);
     beforeItsWrite("none", async () => undefined);
-  }, 60_000);
+  });
 
   const team = async (): Promise<Row> => {
     const { data } = (await coach.get("/me")).body;
@@ -392,5 +392,5 @@ describe("a request that changes by itself what the rules look at", () => {
     expect((await coach.patch(`/places/${id}`, { children: [] })).status).toBe(200);
     const { body } = await admin.get("/places", { filter: { parent: id }, meta: "filterCount", limit: "1" });
     expect(body.meta.filterCount).toBe(0);
-  }, 60_000);
+  });
 });

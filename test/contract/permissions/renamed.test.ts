@@ -81,7 +81,7 @@ describe("while names change, a visitor is shown", () => {
     const shown = await shownWhile("notes", () => changed(notes.id, { columns: swapped(notes) }));
     expect(shown.join()).not.toContain("SECRET");
     expect(shown).toContain('[{"secret":"open"}]');
-  }, 60_000);
+  });
 
   it("never the table that takes over the name of the one that the rule is about", async () => {
     const news = await titled("news", { title: "open" });
@@ -98,7 +98,7 @@ describe("while names change, a visitor is shown", () => {
       expect([status, body.data]).toEqual([200, [{ title: "open" }]]);
       expect((await api.get("/news")).status).toBe(401);
     }
-  }, 60_000);
+  });
 
   it("never the column that it left out when that comes back, though its rule was changed meanwhile", async () => {
     const memos = await titled("memos", { title: "open", secret: "SECRET" });
@@ -119,7 +119,7 @@ describe("while names change, a visitor is shown", () => {
       const { status, body } = await api.get("/memos", { fields: "title" });
       expect([status, body.data]).toEqual([200, [{ title: "open" }]]);
     }
-  }, 60_000);
+  });
 
   it("what the rule shows under its new name at once, when the instance that renames it dies before the rules follow", async () => {
     const posts = await titled("posts", { title: "open", secret: "SECRET" });
@@ -138,5 +138,5 @@ describe("while names change, a visitor is shown", () => {
     });
     expect(shown.join()).not.toContain("SECRET");
     expect(shown).toContain('[{"secret":"open"}]');
-  }, 90_000);
+  });
 });

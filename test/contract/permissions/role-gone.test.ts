@@ -34,7 +34,7 @@ beforeAll(async () => {
   ({ api } = system);
   visitor = apiOf(`${system.held.stack.appUrl}/api`);
   await makeTable(api, { name: "notes", columns: [{ name: "title", type: "string" }] });
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 
@@ -140,14 +140,14 @@ describe("a rule that a dead process has half changed, and whose former role is 
     await api.patch(`/svc_permission/${id}`, { role: next });
     await halfChanged(id);
     expect(await read(api, "svc_permission", id, "role.id")).toMatchObject({ role: { id: next } });
-  }, 60_000);
+  });
 
   it("goes where it was made everybody's", async () => {
     const id = await ruleFor(await role("one more"));
     await api.patch(`/svc_permission/${id}`, { role: null });
     await halfChanged(id);
     expect(await rules().findOne({ _id: new ObjectId(id) })).toBeNull();
-  }, 60_000);
+  });
 });
 
 it("a record that came to its owner late, and can't go along, still leads to it when that has gone", async () => {

@@ -619,7 +619,7 @@ describe("a relation to a table without a rule", () => {
       503,
       "A record that this request changes or links to is being deleted; try again shortly.",
     ]);
-  }, 20_000);
+  });
 
   const ruleOf = async (action: string): Promise<Row> =>
     (await admin.get("/svc_permission", { filter: { table: items, action }, sort: "id" })).body.data[0];

@@ -97,7 +97,7 @@ it("writes that wait for a change of their table are refused when their user is 
   );
   expect(statuses).toEqual([401, 401, 401, 401]);
   expect(await valuesOf(admin, "notes", "title")).toEqual(["as it was"]);
-}, 60_000);
+});
 
 it("writes that wait for those of other root admins are refused to one who is none any more", async () => {
   const [third, fourth] = [
@@ -116,7 +116,7 @@ it("writes that wait for those of other root admins are refused to one who is no
   expect(statuses).toEqual([403, 403]);
   const left = await users().countDocuments({ email: /^(third|fourth)@/, isActive: true });
   expect(left).toBe(2);
-}, 60_000);
+});
 
 it("tables and their changes that wait for others are refused to a root admin who is none any more", async () => {
   await make(admin, "svc_user", { ...OTHER, isRootAdmin: true });
@@ -141,28 +141,24 @@ it("tables and their changes that wait for others are refused to a root admin wh
   expect([(await first).status, statuses]).toEqual([201, [403, 403, 403]]);
   expect(await valuesOf(admin, "svc_table", "description", { id })).toEqual([null]);
   expect((await admin.get("/svc_table", { filter: { name: "second" } })).body.data).toEqual([]);
-}, 60_000);
+});
 
 it.each([
   ["a new table", "novel"],
   ["a table of documents that are there", "found"],
-])(
-  "%s that waits is not made for a root admin who is none any more",
-  async (_what, name) => {
-    const last = { email: `${name}@example.com`, password: "the last one's password" };
-    await make(admin, "svc_user", { ...last, isRootAdmin: true });
-    const them = await signIn(`${stack.appUrl}/api`, last);
-    const { id } = await makeTable(admin, { name: `before_${name}` });
-    await db.collection("found").insertOne({ title: "as it was" });
-    const columns = [{ name: "points", type: "int", default: 1 }];
-    const statuses = await waited(
-      await changeElsewhere(id),
-      () => users().updateOne({ email: last.email }, { $set: { isRootAdmin: false } }),
-      () => [them.post("/svc_table", { name, columns })],
-    );
-    expect(statuses).toEqual([403]);
-    expect((await admin.get("/svc_table", { filter: { name } })).body.data).toEqual([]);
-    expect(await db.collection("found").distinct("points")).toEqual([]);
-  },
-  60_000,
-);
+])("%s that waits is not made for a root admin who is none any more", async (_what, name) => {
+  const last = { email: `${name}@example.com`, password: "the last one's password" };
+  await make(admin, "svc_user", { ...last, isRootAdmin: true });
+  const them = await signIn(`${stack.appUrl}/api`, last);
+  const { id } = await makeTable(admin, { name: `before_${name}` });
+  await db.collection("found").insertOne({ title: "as it was" });
+  const columns = [{ name: "points", type: "int", default: 1 }];
+  const statuses = await waited(
+    await changeElsewhere(id),
+    () => users().updateOne({ email: last.email }, { $set: { isRootAdmin: false } }),
+    () => [them.post("/svc_table", { name, columns })],
+  );
+  expect(statuses).toEqual([403]);
+  expect((await admin.get("/svc_table", { filter: { name } })).body.data).toEqual([]);
+  expect(await db.collection("found").distinct("points")).toEqual([]);
+});

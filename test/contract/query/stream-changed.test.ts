@@ -54,7 +54,7 @@ beforeAll(async () => {
   const posts = all.map((values, at) => ({ _id: at + 1, title: titleOf(at + 1), text, ...values }));
   const collection = client.db().collection<{ _id: number }>("posts");
   for (let at = 0; at < POSTS; at += 100) await collection.insertMany(posts.slice(at, at + 100));
-}, 60_000);
+});
 
 afterEach(() => reader?.leave());
 

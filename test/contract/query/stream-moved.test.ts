@@ -40,7 +40,7 @@ beforeAll(async () => {
     await jobs.insertMany(
       Array.from({ length: 100 }, (_, more) => ({ _id: at + more + 1, rank: at + more + 1, text: TEXT })),
     );
-}, 60_000);
+});
 
 afterAll(async () => {
   await client?.close();

@@ -52,7 +52,7 @@ describe("limit=0", () => {
     }
     const { body } = await root.post("/auth/login", stack.admin);
     authorization = `Bearer ${body.accessToken}`;
-  }, 60_000);
+  });
 
   afterEach(() => reader?.leave());
 

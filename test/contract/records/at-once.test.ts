@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   const book = { name: "book", type: "many-to-one", table: "books", inverse: "loans", onDelete: "RESTRICT" };
   await makeTable(api, { name: "loans", relations: [book] });
-}, 60_000);
+});
 
 afterAll(async () => {
   await client?.close();

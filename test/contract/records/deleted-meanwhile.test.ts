@@ -61,7 +61,7 @@ beforeAll(async () => {
   await table("yachts", [to("berth", "berths", "yachts"), tags]);
   await table("shows", [], { columns: [name, code], changes: true });
   await table("acts", [to("show", "shows", "acts")]);
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 

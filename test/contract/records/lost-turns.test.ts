@@ -76,7 +76,7 @@ describe("of two moves", () => {
     );
     expect([early.status, late.status]).toEqual([200, 409]);
     expect((await read(second, "svc_folder", a)).parent).toBeNull();
-  }, 60_000);
+  });
 });
 
 describe("an ordinary user whose deletion takes long", () => {
@@ -89,7 +89,7 @@ describe("an ordinary user whose deletion takes long", () => {
     const { status } = await second.patch(`/svc_user/${other}`, { isActive: false });
     deletion.goOn();
     expect([status, (await deletion.answer).status]).toEqual([200, 200]);
-  }, 60_000);
+  });
 });
 
 describe("of two root admins who switch each other off", () => {
@@ -106,5 +106,5 @@ describe("of two root admins who switch each other off", () => {
     expect(early.status).toBe(200);
     expect([401, 409]).toContain(late.status);
     expect(await users.countDocuments({ isRootAdmin: true, isActive: true })).toBe(1);
-  }, 60_000);
+  });
 });

@@ -35,7 +35,7 @@ beforeAll(async () => {
   role = (await make(api, "svc_role", { name: "Worker" })).id;
   await make(api, "svc_user", { ...WORKER, role });
   worker = await signIn(`${held.stack.appUrl}/api`, WORKER);
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 

@@ -315,7 +315,7 @@ describe("a create whose process died", () => {
       (count) => count === 0,
     );
     expect(await count(item)).toBe(4);
-  }, 60_000);
+  });
 
   it.each([0, 1, 3])("after %i of three records is made anew by sending it again", async (written) => {
     const [key, item] = [randomUUID(), `interrupted ${written}`];

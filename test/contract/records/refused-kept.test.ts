@@ -36,7 +36,7 @@ beforeAll(async () => {
   await makeTable(api, { name: "nodes", columns: [name, code], relations: [parent], softDelete: true });
   await make(api, "claims", { code: "taken" });
   await make(api, "nodes", { code: "taken" });
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 
@@ -166,4 +166,4 @@ it("one of a thousand that has to stay does not keep the refusal waiting", async
   expect([status, body.error.details.kept]).toEqual([409, [{ table: "homes", id: staying }]]);
   const left = await api.get("/homes", { filter: home, fields: "id" });
   expect(left.body.data).toEqual([{ id: staying }]);
-}, 60_000);
+});

@@ -330,5 +330,5 @@ describe("a delete of a record to which others keep linking", () => {
     expect(status).toBe(200);
     const left = async () => (await api.get("/posts", { filter: { author } })).body.data.length;
     expect(await until(left, (count) => count === 0, 10_000)).toBe(0);
-  }, 120_000);
+  });
 });

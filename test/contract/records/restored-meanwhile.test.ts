@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const action of ["update", "delete"])
     await make(api, "svc_permission", { role, table: "ships", action, filter: { sails: true } });
   ann = await signIn(`${held.stack.appUrl}/api`, ANN);
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
     uniques: [["room", "day"]],
   });
   await allowAll(api, ["stays", "nights"], null);
-}, 120_000);
+});
 
 afterAll(() => system?.stop());
 

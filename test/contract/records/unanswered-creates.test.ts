@@ -54,7 +54,7 @@ describe("a create that nobody knows to be whole", () => {
       ({ name }: { name: string }) => name,
     );
     expect(names).toEqual(["Charity", "Hope"]);
-  }, 120_000);
+  });
 });
 
 describe("a create with an Idempotency-Key that was left half-way", () => {
@@ -75,7 +75,7 @@ describe("a create with an Idempotency-Key that was left half-way", () => {
       statuses.push((await send("left-half-way", ports)).status);
     }
     expect([statuses, await db.collection("ports").countDocuments()]).toEqual([[503, 503, 201], 2]);
-  }, 60_000);
+  });
 });
 
 const isWrite = (command: string): boolean =>
@@ -100,14 +100,14 @@ describe("a write of one record that the database did and did not answer", () =>
     const { status, body } = await admin.post("/ships", { name: "Ulysses" });
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Ulysses")]).toEqual([503, { uncertain: true }, 1]);
-  }, 60_000);
+  });
 
   it("says so for a create that is not there, as it may be under way", async () => {
     proxy.decide((command) => (isWrite(command) && command.includes("Dutchman") ? "lost" : "pass"));
     const { status, body } = await admin.post("/ships", { name: "Dutchman" });
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Dutchman")]).toEqual([503, { uncertain: true }, 0]);
-  }, 60_000);
+  });
 
   it("keeps the bytes of a file whose record may still come to name them", async () => {
     proxy.decide((command) => (isWrite(command) && command.includes("logbook.txt") ? "lost" : "pass"));
@@ -118,14 +118,14 @@ describe("a write of one record that the database did and did not answer", () =>
       db.collection(name).countDocuments(),
     );
     expect(await Promise.all(kept)).toEqual([0, 1, 1]);
-  }, 60_000);
+  });
 
   it("takes a create back where it can, and then says that nothing is there", async () => {
     breakAt("Argo", true);
     const { status, body } = await admin.post("/ships", { name: "Argo" });
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Argo")]).toEqual([503, undefined, 0]);
-  }, 60_000);
+  });
 
   it("says for a change that it may have been made", async () => {
     const { body: made } = await admin.post("/ships", { name: "Nautilus" });
@@ -133,7 +133,7 @@ describe("a write of one record that the database did and did not answer", () =>
     const { status, body } = await admin.patch(`/ships/${made.data[0].id}`, { name: "Vengeur" });
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Vengeur")]).toEqual([503, { uncertain: true }, 1]);
-  }, 60_000);
+  });
 });
 
 describe("a change of one's own record whose answer can't be read any more", () => {
@@ -149,7 +149,7 @@ describe("a change of one's own record whose answer can't be read any more", () 
     proxy.decide(() => "pass");
     expect([status, body.data]).toEqual([200, [{ id: me.data[0].id }]]);
     expect((await admin.get("/me")).body.data[0].name).toBe("Admiral");
-  }, 60_000);
+  });
 });
 
 describe("a delete that the database did and did not answer", () => {
@@ -163,7 +163,7 @@ describe("a delete that the database did and did not answer", () => {
     const { status, body } = await admin.delete(`/ships/${made.data[0].id}`);
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Titanic")]).toEqual([503, { uncertain: true }, 0]);
-  }, 60_000);
+  });
 });
 
 describe("a change of many that the database breaks off", () => {
@@ -185,7 +185,7 @@ describe("a change of many that the database breaks off", () => {
     proxy.decide(() => "pass");
     expect([status, body.error.details.changed]).toEqual([503, await named("Raft")]);
     expect(body.message).toMatch(/ records were changed before$/);
-  }, 60_000);
+  });
 });
 
 describe("writes at once of which one is refused and a later one not answered", () => {
@@ -204,7 +204,7 @@ describe("writes at once of which one is refused and a later one not answered", 
     const { status, body } = await admin.patch(`/flags?filter=${filter}`, { code: "taken" });
     proxy.decide(() => "pass");
     expect([status, body.error.details]).toEqual([503, { changed: 0, uncertain: true }]);
-  }, 60_000);
+  });
 
   it("are looked for once more where they are links of a set", async () => {
     await makeTable(admin, {
@@ -234,7 +234,7 @@ describe("writes at once of which one is refused and a later one not answered", 
     await notes.updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
     const lateLink = async () => (await admin.get(`/masts/${late}`, { fields: "ship.id" })).body.data[0].ship;
     expect(await until(lateLink, (link) => link === null, 30_000)).toBe(null);
-  }, 90_000);
+  });
 });
 
 describe("records that are linked", () => {
@@ -257,7 +257,7 @@ describe("records that are linked", () => {
       undefined,
       0,
     ]);
-  }, 60_000);
+  });
 
   it("say of a delete that they may be gone", async () => {
     await admin.post("/voyages", { ship: id });
@@ -269,7 +269,7 @@ describe("records that are linked", () => {
     const { status, body } = await admin.delete(`/ships/${id}`);
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Beagle")]).toEqual([503, { uncertain: true }, 0]);
-  }, 60_000);
+  });
 
   it("say of a delete that can't be withdrawn that they may yet go, and go", async () => {
     await makeTable(admin, { name: "buoys", columns: [{ name: "name", type: "string" }] });
@@ -296,7 +296,7 @@ describe("records that are linked", () => {
       (count) => count === 0,
       30_000,
     );
-  }, 90_000);
+  });
 
   it("are gone where only the mark of their delete could not be taken off", async () => {
     await makeTable(admin, { name: "docks", softDelete: true, columns: [{ name: "name", type: "string" }] });
@@ -315,7 +315,7 @@ describe("records that are linked", () => {
     const { status } = await admin.delete(`/docks/${made.data[0].id}`);
     proxy.decide(() => "pass");
     expect([status, (await admin.get("/docks")).body.data, isDeleted]).toEqual([200, [], true]);
-  }, 60_000);
+  });
 });
 
 describe("a change of which one link was let go of when the database went away", () => {
@@ -348,7 +348,7 @@ describe("a change of which one link was let go of when the database went away",
       ),
     ).toBe(0);
     expect(await seen()).toMatchObject({ name: "Cutty", figurehead: { id: former.id } });
-  }, 90_000);
+  });
 });
 
 describe("a create of a counted child whose answer was lost", () => {
@@ -374,7 +374,7 @@ describe("a create of a counted child whose answer was lost", () => {
       () => db.collection("_counting").countDocuments(),
       (marks) => marks === 0,
     );
-  }, 90_000);
+  });
 });
 
 describe("a create that got no number for its id", () => {
@@ -388,5 +388,5 @@ describe("a create that got no number for its id", () => {
     const { status, body } = await admin.post("/tickets", { name: "First" });
     proxy.decide(() => "pass");
     expect([status, body.error.details]).toEqual([503, undefined]);
-  }, 60_000);
+  });
 });

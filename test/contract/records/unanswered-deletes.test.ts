@@ -98,7 +98,7 @@ describe("a delete with If-Match whose judgement was not heard of", () => {
     await repaired();
     expect(await read(admin, "ships", hope.id)).toMatchObject({ name: "Faith" });
     expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(1);
-  }, 120_000);
+  });
 
   it("is not done to one that goes alone either, and lets go of it", async () => {
     const hope = await ship();
@@ -106,7 +106,7 @@ describe("a delete with If-Match whose judgement was not heard of", () => {
     expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
     await repaired();
     expect(await read(admin, "ships", hope.id)).toMatchObject({ name: "Faith" });
-  }, 120_000);
+  });
 
   it("lets go of a record that it has marked, and that nobody could change meanwhile", async () => {
     const hope = await ship();
@@ -115,7 +115,7 @@ describe("a delete with If-Match whose judgement was not heard of", () => {
     expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(503);
     await repaired();
     expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
-  }, 120_000);
+  });
 });
 
 describe("a delete that takes longer than a minute", () => {
@@ -144,7 +144,7 @@ describe("a delete that takes longer than a minute", () => {
     goOn();
     expect((await gone).status).toBe(200);
     proxy.decide(() => "pass");
-  }, 120_000);
+  });
 });
 
 describe("a delete that was judged and interrupted after that", () => {
@@ -155,7 +155,7 @@ describe("a delete that was judged and interrupted after that", () => {
     await repaired();
     expect((await admin.get(hope.path)).status).toBe(404);
     expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(0);
-  }, 120_000);
+  });
 });
 
 const isDeleteOf =
@@ -195,27 +195,23 @@ describe.each([
     expect((await admin.get(`/${children}`, { filter: { of: id } })).body.data).toHaveLength(0);
     await repaired();
     expect((await admin.get(`/${parents}/${id}`)).status).toBe(404);
-  }, 120_000);
+  });
 });
 
 describe("a delete that was interrupted", () => {
   it.each<[string, Fate]>([
     ["before", "lost"],
     ["after", "answer lost"],
-  ])(
-    "%s the record went takes nothing away again that was restored since",
-    async (_when, fate) => {
-      const { id } = await make(admin, "boats", { name: "Hope" });
-      const oar = await make(admin, "oars", { name: "left", of: id });
-      breakAt(fate, isDeleteOf("boats"));
-      expect((await admin.delete(`/boats/${id}`)).status).toBe(503);
-      proxy.decide(() => "pass");
-      const restored = () => admin.post(`/boats/${id}/restore`);
-      expect((await until(restored, ({ status }) => status !== 503, 30_000)).status).toBe(200);
-      await repaired();
-      expect((await admin.get(`/boats/${id}`)).status).toBe(200);
-      expect((await read(admin, "oars", oar.id, "of")).of).toEqual({ id });
-    },
-    120_000,
-  );
+  ])("%s the record went takes nothing away again that was restored since", async (_when, fate) => {
+    const { id } = await make(admin, "boats", { name: "Hope" });
+    const oar = await make(admin, "oars", { name: "left", of: id });
+    breakAt(fate, isDeleteOf("boats"));
+    expect((await admin.delete(`/boats/${id}`)).status).toBe(503);
+    proxy.decide(() => "pass");
+    const restored = () => admin.post(`/boats/${id}/restore`);
+    expect((await until(restored, ({ status }) => status !== 503, 30_000)).status).toBe(200);
+    await repaired();
+    expect((await admin.get(`/boats/${id}`)).status).toBe(200);
+    expect((await read(admin, "oars", oar.id, "of")).of).toEqual({ id });
+  });
 });

@@ -146,7 +146,7 @@ describe("a table whose making was interrupted", () => {
     expect((await tableNamed(admin, "wanted")).id).toBe(made.id);
     expect(await valuesOf(admin, "wanted", "a")).toEqual(["x"]);
     expect(await making.countDocuments()).toBe(0);
-  }, 60_000);
+  });
 });
 
 describe("a table whose maker is gone", () => {
@@ -182,7 +182,7 @@ describe("a table whose maker is gone", () => {
     expect((await admin.get("/slowly")).status).toBe(404);
     expect(await making.distinct("_id")).toEqual(["slowly"]);
     await making.deleteMany({});
-  }, 60_000);
+  });
 });
 
 describe("a change that can't be ended", () => {
@@ -213,7 +213,7 @@ describe("a change that can't be ended", () => {
     const ended = async () => (await versions.findOne({ _id: "catalog", lock: { $exists: false } })) !== null;
     await until(ended);
     expect(await changes.findOne({ _id })).toMatchObject({ state: "done" });
-  }, 60_000);
+  });
 });
 
 describe("the filling of searchable columns", () => {
@@ -226,7 +226,7 @@ describe("the filling of searchable columns", () => {
     const names = async () => (await searched.indexes()).map(({ name }) => name);
     await until(names, (all) => all.includes("_g_a_1"));
     expect(await names()).not.toContain("a_1");
-  }, 60_000);
+  });
 });
 
 describe("what a change took away", () => {
@@ -259,7 +259,7 @@ describe("what a change took away", () => {
     await until(async () => (await tableNamed(admin, "recent")).columns.length === 1);
     expect(await valuesOf(admin, "recent", "a")).toEqual(["x"]);
     expect((await stored("old")).length).toBe(1);
-  }, 60_000);
+  });
 
   it("is gone afterwards from the history as well", async () => {
     const columns = [{ name: "a", type: "string" }];
@@ -272,7 +272,7 @@ describe("what a change took away", () => {
     await restart();
     await until(async () => (await stored("told"))[0]?.a === undefined);
     await until(async () => (await entry())?.after.a === undefined);
-  }, 60_000);
+  });
 
   it("lies there for a day more, when nobody can bring it back", async () => {
     const [late, old] = [await table("late", [{ a: "x" }]), await table("older", [{ a: "x" }])];
@@ -283,7 +283,7 @@ describe("what a change took away", () => {
     await until(async () => (await stored("older"))[0]?.a === undefined);
     expect((await admin.send("POST", `/svc_table/${late.id}/undo`)).status).toBe(409);
     expect((await stored("late"))[0]?.a).toBe("x");
-  }, 60_000);
+  });
 
   it("is left to the instance that sweeps it already, unless that began an hour ago", async () => {
     const [busy, left] = [await table("busy", [{ a: "x" }]), await table("left", [{ a: "x" }])];
@@ -299,7 +299,7 @@ describe("what a change took away", () => {
     await restart();
     await until(async () => (await stored("left"))[0]?.a === undefined);
     expect((await stored("busy"))[0]?.a).toBe("x");
-  }, 60_000);
+  });
 
   it("is not taken from a table where it is in use again", async () => {
     const made = await table("again", [{ a: "x" }]);
@@ -313,7 +313,7 @@ describe("what a change took away", () => {
       async () => (await client.db().collection("_changes").countDocuments({ table: made.id })) === 0,
     );
     expect(await valuesOf(admin, "again", "a")).toEqual(["x"]);
-  }, 60_000);
+  });
 
   /** Undoes a change that took away a column. */
   async function undone(id: string, name: string, column: string): Promise<void> {
@@ -359,7 +359,7 @@ describe("what a change took away", () => {
       [12],
       ["back"],
     ]);
-  }, 60_000);
+  });
 
   it("stays where it came back and was taken anew since, for as long as that can be undone", async () => {
     const { id, columns } = await backInPart("anew");
@@ -377,7 +377,7 @@ describe("what a change took away", () => {
     );
     await undone(id, "anew", "b");
     expect(await valuesOf(admin, "anew", "b")).toEqual(["back"]);
-  }, 60_000);
+  });
 
   /** Deletes a table; the tidying up may still be going on. */
   async function deleted({ id, name }: Row): Promise<void> {
@@ -401,7 +401,7 @@ describe("what a change took away", () => {
     await restart();
     await until(async () => (await stored("dropped")).length === 0);
     expect(await valuesOf(admin, "dropped", "a")).toEqual(["new"]);
-  }, 60_000);
+  });
 
   it("is not shared with a new table of its name, made before the deletion is tidied up", async () => {
     const made = await table("hurried", [{ a: "old" }]);

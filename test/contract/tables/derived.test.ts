@@ -255,7 +255,7 @@ describe("the parts of a text that is no longer searchable", () => {
       (count) => count === 2,
     );
     expect(await found(name, "FIDENT")).toBe(1);
-  }, 60_000);
+  });
 
   it("that an earlier version left are gone when its change is swept up", async () => {
     const { id, name, columns } = await notes();
@@ -274,5 +274,5 @@ describe("the parts of a text that is no longer searchable", () => {
     expect([await partsOf(name), await partsOf(name, "b")]).toEqual([0, 2]);
     const [first] = await documents(name).find().toArray();
     expect(first).toMatchObject({ _id: expect.any(ObjectId), a: "confidential" });
-  }, 60_000);
+  });
 });

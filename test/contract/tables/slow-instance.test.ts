@@ -24,7 +24,7 @@ beforeAll(async () => {
   ({ stack: slow, proxy, db } = held);
   first = await asAdmin(slow);
   second = await asAdmin(quick);
-}, 120_000);
+});
 
 let wake = (): void => {};
 
@@ -90,7 +90,7 @@ describe("an instance that wakes up late", () => {
     expect([status, body.message]).toEqual([200, "Success"]);
     expect(body.data[0].columns[0].name).toBe("renamed");
     expect((await tableNamed(second, "news")).change.state).toBe("done");
-  }, 120_000);
+  });
 
   it("drops no index that a later change has built", async () => {
     await codes("lots", true);
@@ -104,7 +104,7 @@ describe("an instance that wakes up late", () => {
     expect((await late).status).toBe(200);
     expect((await second.post("/lots", { code: "a" })).status).toBe(409);
     expect(await indexNames("lots", "code")).toHaveLength(1);
-  }, 120_000);
+  });
 
   it("leaves no index that its change would have needed", async () => {
     await codes("bits", false);
@@ -117,7 +117,7 @@ describe("an instance that wakes up late", () => {
     expect(await indexNames("bits", "code")).toEqual([]);
     await make(second, "bits", { code: "a" });
     await make(second, "bits", { code: "a" });
-  }, 120_000);
+  });
 
   it("takes none away with its own that the same change has built since", async () => {
     await codes("parts", false);
@@ -131,7 +131,7 @@ describe("an instance that wakes up late", () => {
     expect(await indexNames("parts", "code")).toHaveLength(1);
     await make(second, "parts", { code: "a" });
     expect((await second.post("/parts", { code: "a" })).status).toBe(409);
-  }, 120_000);
+  });
 
   it("gives no rule the names of a change that was taken back since", async () => {
     const columns = ["title", "secret"].map((name) => ({ name, type: "string" }));
@@ -158,7 +158,7 @@ describe("an instance that wakes up late", () => {
     expect(rule?.fields).toBe("title");
     const [shown] = (await apiOf(quick.dataUrl).get("/notes", { fields: "*" })).body.data;
     expect(JSON.stringify(shown)).not.toContain("SECRET");
-  }, 120_000);
+  });
 
   it("leaves rules alone that were written by the new names since, when another one ends its change", async () => {
     const columns = ["title", "secret"].map((name) => ({ name, type: "string", searchable: true }));
@@ -183,5 +183,5 @@ describe("an instance that wakes up late", () => {
     const [shown] = (await apiOf(quick.dataUrl).get("/papers", { fields: "*" })).body.data;
     expect(shown).toMatchObject({ title: "SECRET" });
     expect(JSON.stringify(shown)).not.toContain("open");
-  }, 120_000);
+  });
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   role = (await make(admin, "svc_role", { name: "clerk" })).id;
   await make(admin, "svc_user", { ...ANN, role });
   ann = await filesOf(stack, ANN);
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 
@@ -41,7 +41,7 @@ beforeEach(async () => {
   at += 1;
   from = await makeTables(`a${at}`);
   to = await makeTables(`b${at}`);
-}, 60_000);
+});
 
 async function makeTables(end: string): Promise<Names> {
   const names = { tags: `tags_${end}`, orders: `orders_${end}`, lines: `lines_${end}` };

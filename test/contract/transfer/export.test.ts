@@ -53,7 +53,7 @@ beforeAll(async () => {
   ]);
   await make(admin, "svc_user", { ...ANN, role });
   ann = await filesOf(stack, ANN);
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 
@@ -219,7 +219,7 @@ describe("a large file", () => {
     const rows = client.db().collection<{ _id: number; text: string }>("rows");
     for (let at = 0; at < ROWS; at += 5_000)
       await rows.insertMany(Array.from({ length: 5_000 }, (_, more) => ({ _id: at + more, text })));
-  }, 60_000);
+  });
   afterAll(() => client.close());
 
   it("comes whole", async () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await make(admin, "svc_user", { ...ANN, role });
   await make(admin, "svc_permission", { role, table: "owners", action: "read" });
   ann = await filesOf(stack, ANN);
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { db } = instances.database;
   letters = db.collection("letters");
   notes = db.collection("_unfinished");
-}, 60_000);
+});
 
 afterAll(() => instances?.close());
 
@@ -68,4 +68,4 @@ it("lets a change of the table pass in between, and takes back by its new names 
   await repairUnfinished(one.records, { alone: true });
   expect(left).toBe(2);
   expect(await letters.find().toArray()).toMatchObject([{ _id: changed, title: "before" }]);
-}, 60_000);
+});
