@@ -7,6 +7,7 @@ import { normalizeEmail } from "../catalog/email-address.js";
 import { suggestion } from "../catalog/names.js";
 import type { Stored } from "../catalog/stored.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested, UNKNOWN } from "./ast.js";
+import { isLonger } from "./is-longer.js";
 import { LIMITS } from "./limits.js";
 import { conjunction, disjunction, negation } from "./logic.js";
 import { type Path, refuse } from "./refuse.js";
@@ -65,9 +66,7 @@ function expectation(column: Column): string {
 }
 
 function isTooLong(text: string): boolean {
-  const isLonger = (characters: ArrayLike<unknown>): boolean => characters.length > LIMITS.textCharacters;
-  // A character outside the Basic Multilingual Plane is two units of a string.
-  return isLonger(text) && (text.length > 2 * LIMITS.textCharacters || isLonger([...text]));
+  return isLonger(text, LIMITS.textCharacters);
 }
 
 function checkLength(text: string, path: Path): void {

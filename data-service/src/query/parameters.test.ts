@@ -50,6 +50,13 @@ describe("parameters of an address", () => {
     expect(refusalOf(() => readParameters(search))).toBe(message);
   });
 
+  it("counts characters as people do", () => {
+    const longest = `"${"😀".repeat(8_190)}"`;
+    expect(readParameters(`filter=${longest}`).filter).toBe(JSON.parse(longest));
+    expect(readParameters(`filter[a]=${"😀".repeat(8_183)}`).filter).toEqual({ a: "😀".repeat(8_183) });
+    expect(refusalOf(() => readParameters(`filter[a]=${"😀".repeat(8_184)}`))).toMatch(/is longer than/);
+  });
+
   it("refuses ours where they do not apply", () => {
     expect(readParameters("fields=id", ["fields"])).toEqual({ fields: "id", filterFromText: false });
     expect(refusalOf(() => readParameters("limit=1", ["fields"]))).toBe("limit: does not apply to this call");
@@ -201,6 +208,12 @@ describe("parameters of a QUERY body", () => {
   it("takes them as JSON", () => {
     const body = { filter: { a: 1 }, sort: ["a"], limit: 5, meta: "*" };
     expect(parametersOfBody(body)).toEqual({ ...body, filterFromText: false });
+  });
+
+  it("counts their characters as people do", () => {
+    const filter = "😀".repeat(8_190);
+    expect(parametersOfBody({ filter })).toEqual({ filter, filterFromText: false });
+    expect(refusalOf(() => parametersOfBody({ filter: `${filter}😀` }))).toMatch(/is longer than 8192/);
   });
 
   it.each<[body: string, message: RegExp]>([

@@ -9,6 +9,7 @@ import {
   type SwitchName,
 } from "@portico/shared/own-parameters";
 import { placeIn, readJson } from "@portico/shared/read-json";
+import { isLonger } from "./is-longer.js";
 import { LIMITS } from "./limits.js";
 import { type Path, refuse } from "./refuse.js";
 import { parseBrackets } from "./syntax/bracket.js";
@@ -110,17 +111,14 @@ function assemble(
   for (const name of PARAMETERS) {
     const text = values.get(name);
     if (text === undefined) continue;
-    checkLength(text.length, name);
+    checkLength(text, name);
     parameters[name] = fromText(name, text);
   }
   if (brackets.length === 0) return { ...parameters, filterFromText: false };
   const stray = brackets.find(([key]) => !key.startsWith("filter["));
   if (stray !== undefined) throw refuse(stray[0].slice(0, 64), "only filter has a bracket form");
   if (values.has("filter")) throw refuse("filter", "is given twice, as JSON and in bracket form");
-  checkLength(
-    brackets.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
-    "filter",
-  );
+  checkLength(brackets.flat().join(""), "filter");
   return { ...parameters, filter: parseBrackets(brackets), filterFromText: true };
 }
 
@@ -168,13 +166,13 @@ export function parametersOfBody(body: Json): Parameters {
   for (const [key, value] of Object.entries(body)) {
     if (parameterName(key) === undefined)
       throw refuse(key.slice(0, 64), `is no parameter; use ${PARAMETERS.join(", ")}`);
-    checkLength(JSON.stringify(value).length, key);
+    checkLength(JSON.stringify(value), key);
   }
   return { ...body, filterFromText: false };
 }
 
 /** Text counts as it is; the filter object of the bracket form, and whatever a body holds, count like their JSON text. */
-function checkLength(characters: number, path: Path): void {
-  if (characters > LIMITS.parameterCharacters)
+function checkLength(text: string, path: Path): void {
+  if (isLonger(text, LIMITS.parameterCharacters))
     throw refuse(path, `is longer than ${LIMITS.parameterCharacters} characters`);
 }
