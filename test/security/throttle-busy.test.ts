@@ -27,7 +27,7 @@ it("right passwords that could not be noted are no failures, of their account or
   system.proxy.decide((command) => {
     if (!isNote(command)) return "pass";
     lost += 1;
-    return "lost";
+    return "not begun";
   });
   for (let at = 0; at < 5; at += 1) expect((await signIn(ann.password)).status).toBe(200);
   expect(lost).toBeGreaterThanOrEqual(5);
@@ -39,14 +39,14 @@ it("right passwords that could not be noted are no failures, of their account or
   );
 });
 
-it("one that was noted takes back no failures of its network, where the database's answers were lost and it is noted again", async () => {
+it("one that was noted takes back no failures of its network, where the database said otherwise and it is noted again", async () => {
   const others = ["one@example.com", "another@example.com"];
   for (const email of others) expect((await signIn("wrong password", email)).status).toBe(401);
   let notes = 0;
   system.proxy.decide((command) => {
     if (!isNote(command)) return "pass";
     notes += 1;
-    return notes < 3 ? "answer lost" : "pass";
+    return notes < 3 ? "interrupted" : "pass";
   });
   expect((await signIn(ann.password)).status).toBe(200);
   await until(
@@ -58,7 +58,7 @@ it("one that was noted takes back no failures of its network, where the database
 });
 
 it("wrong ones are still failures", async () => {
-  system.proxy.decide((command) => (isNote(command) ? "lost" : "pass"));
+  system.proxy.decide((command) => (isNote(command) ? "not begun" : "pass"));
   for (let at = 0; at < 5; at += 1) expect((await signIn("wrong password")).status).toBe(401);
   expect((await signIn(ann.password)).status).toBe(429);
 });

@@ -6,9 +6,11 @@ import { BSON } from "mongodb";
 
 /**
  * What becomes of a command: it is passed on, it never arrives, it is done and nobody hears of it, it is done and the other
- * members of a set have not confirmed it in time, as the answer says, or the answer is that the server has ended it by itself.
+ * members of a set have not confirmed it in time, as the answer says, or the answer is that the server has ended it by itself:
+ * after it was done, or before. Where a command or its answer is lost its connection is as well, and the driver gives up what
+ * waits for another one; where it is answered with an error, nothing else comes to harm.
  */
-export type Fate = "pass" | "lost" | "answer lost" | "unconfirmed" | "interrupted";
+export type Fate = "pass" | "lost" | "answer lost" | "unconfirmed" | "interrupted" | "not begun";
 
 export interface CommandProxy {
   /** The database's address, through the proxy. */
@@ -134,6 +136,7 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
       before = before.then(async () => {
         const fate = await fateOf(message.toString("latin1"));
         if (fate === "lost") return cut();
+        if (fate === "not begun") return void client.write(answerTo(message, INTERRUPTED));
         isAnswerLost ||= fate === "answer lost";
         told = TOLD[fate] ?? asItIs;
         upstream.write(message);
@@ -165,6 +168,7 @@ export async function startCommandProxy(mongodbUrl: string): Promise<CommandProx
 }
 
 const HEAD_BYTES = 21;
+const OP_MSG = 2013;
 
 /** The other members have not confirmed a write. */
 const UNCONFIRMED = { writeConcernError: { code: 64, errmsg: "waiting for replication timed out" } };
@@ -183,6 +187,17 @@ function saying(answer: Buffer, more: object): Buffer {
   const told = Buffer.concat([answer.subarray(0, HEAD_BYTES), BSON.serialize({ ...body, ...more })]);
   told.writeInt32LE(told.length, 0);
   return told;
+}
+
+/** An answer that the server never gave. */
+function answerTo(command: Buffer, says: object): Buffer {
+  const body = BSON.serialize(says);
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.writeInt32LE(HEAD_BYTES + body.length, 0);
+  // Which command it answers, by the number that each brings behind its length.
+  head.writeInt32LE(command.readInt32LE(4), 8);
+  head.writeInt32LE(OP_MSG, 12);
+  return Buffer.concat([head, body]);
 }
 
 function addressOf(host: string): NetConnectOpts {
