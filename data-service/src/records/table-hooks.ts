@@ -27,6 +27,8 @@ export interface TableHooks {
   plan<Plan extends WritePlan>(table: Table, plan: Plan, isRoot: boolean): Plan;
   /** The fields of those marks that say something of the value in a field: wherever it stays, they stay. */
   marksOf(table: Table, field: string): readonly string[];
+  /** @throws AppError 400 where the bodies of new records ask for more work than such a caller may cause at once */
+  requireFew(bodies: readonly Json[], isRoot: boolean): void;
   /**
    * @param places where in the request each body stands, and which linked records need not be there yet
    * @throws AppError 400 with every problem of the new records
@@ -70,6 +72,7 @@ export const NO_HOOKS: TableHooks = {
   tolerated: async () => ({}),
   plan: (_table, plan) => plan,
   marksOf: () => [],
+  requireFew: () => undefined,
   beforeCreate: async () => undefined,
   beforeUpdate: async () => undefined,
   withoutKnown: async (_table, _id, plan) => plan,

@@ -38,6 +38,9 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
   return { sessionEpoch: randomBytes(9).toString("base64url") };
 }
 
+/** So many passwords are hashed in a second or two, while sign-ins wait for their turn between them. */
+const MOST_PASSWORDS_AT_ONCE = 10;
+
 /** Set while nobody has proved the address (see mongo/user-store). */
 const UNPROVEN = "emailUnproven";
 
@@ -71,6 +74,13 @@ export function makeUserHooks(deps: UserHooksDeps): TableHooks {
       if (isRoot) return { ...plan, own: { ...plan.own, unset: [...plan.own.unset, UNPROVEN] } };
       const set = new Map<string, Stored>([...plan.own.set, [UNPROVEN, true]]);
       return { ...plan, own: { ...plan.own, set } };
+    },
+    /** Each password costs as much as a sign-in, and visitors may be allowed to make themselves users. */
+    requireFew(bodies, isRoot) {
+      const withPassword = bodies.filter((body) => isObject(body) && typeof body.password === "string");
+      if (isRoot || withPassword.length <= MOST_PASSWORDS_AT_ONCE) return;
+      const problem = `has ${withPassword.length} users with passwords, and only root admins make more than ${MOST_PASSWORDS_AT_ONCE} at once`;
+      throw new AppError("VALIDATION_ERROR", { message: [`body: ${problem}`] });
     },
     marksOf: (table, field) => (field === requireField(table, "email") ? [UNPROVEN] : []),
     /**

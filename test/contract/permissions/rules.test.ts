@@ -787,6 +787,36 @@ describe("a rule for signing up", () => {
     ]);
   });
 
+  it("lets ten users with passwords be made by one request, and makes none of more: each costs as much as a sign-in", async () => {
+    await rule({ ...SIGN_UP, presets: { role } });
+    await rule({ table: "svc_user", role: null, filter: { id: "$user.id" } });
+    await rule({ role: null, action: "create" });
+    const eleven = Array.from({ length: 11 }, (_, at) => someone(`crowd${at}`));
+    const made = async (): Promise<Row[]> =>
+      (await admin.get("/svc_user", { filter: { email: { _starts_with: "crowd" } }, fields: "id" })).body
+        .data;
+    const problem = "body: has 11 users with passwords, and only root admins make more than 10 at once";
+    for (const [path, body] of [
+      ["/svc_user", eleven],
+      ["/notes", eleven.map((owner) => ({ title: "crowded", owner }))],
+    ] as const) {
+      const refused = await anyone.post(path, body);
+      expect([refused.status, refused.body.message]).toEqual([400, [problem]]);
+    }
+    expect(await made()).toEqual([]);
+    expect((await anyone.post("/svc_user", eleven.slice(1))).status).toBe(201);
+    const others = eleven.map(({ email }) => ({ email: `others-${email}` }));
+    expect((await anyone.post("/svc_user", others)).status).toBe(201);
+    expect(
+      (
+        await admin.post(
+          "/svc_user",
+          eleven.map((each) => ({ ...each, email: `by-root-${each.email}` })),
+        )
+      ).status,
+    ).toBe(201);
+  });
+
   it("can't name it for reading, in a filter or in a check", async () => {
     const unknown = (path: string) => [
       expect.stringContaining(`${path}: unknown field "password" on "svc_user"`),

@@ -68,7 +68,8 @@ export async function judgeCreates(
   { rights, table, catalog, given, bodies }: BoundCreates,
   { pathOf = alone, isComing = () => false, broughtLinksOf }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
-  const { beforeCreate } = deps.hooksOf(table);
+  const { beforeCreate, requireFew } = deps.hooksOf(table);
+  requireFew(given, rights.isRoot);
   await deps.catalogs.decide((now) => beforeCreate(now, given, { pathOf }));
   // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
