@@ -412,8 +412,8 @@ describe("what is asked of the data", () => {
         whenGone?.confirmed,
       ]);
     expect(asked({ type: "int" })).toEqual([["unfit", "lost", "impossible"]]);
-    expect(asked({ type: "int", default: 1 })).toEqual([["unfit", "lost", undefined]]);
-    expect(asked({ type: "int", required: false })).toEqual([["unfit", "lost", undefined]]);
+    expect(asked({ type: "int", default: 1 })).toEqual([["unfit", "lost", "lost"]]);
+    expect(asked({ type: "int", required: false })).toEqual([["unfit", "lost", "lost"]]);
   });
 
   it("of an adopted column that is encrypted, whether all fits: other programs may have stored anything", () => {

@@ -157,23 +157,25 @@ function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
   return [{ question: { ask: "cut", member: to.id }, why, confirmed: "kept" }];
 }
 
+const UNFITTING = "have a value that does not fit";
+const DROPPED = "have a time of day, which would be dropped";
+const NEEDED = "; the column is required, so give it a default, make it optional, or change the values first";
+
 /** Values that are converted. */
 function unfit(change: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk {
   const isCut = from.type === "datetime" && to.type === "date";
   const isWiped = newlyEncrypted(change).includes(to.id) && change.after.storage.adopted !== true;
   const forGood = isWiped ? ", and no undo brings it back, because the plain values go at once" : "";
-  const unfitting = "have a value that does not fit";
-  const risk: Risk = {
+  const isNeeded = to.required && to.default === undefined;
+  return {
     question: { ask: isCut ? "cut" : "unfit", member: to.id },
-    why: (isCut ? "have a time of day, which would be dropped" : unfitting) + forGood,
+    why: (isCut ? DROPPED : UNFITTING) + forGood,
     confirmed: "lost",
+    // A time without a day among the years 0000 to 9999 goes whole.
+    whenGone: isNeeded
+      ? { why: UNFITTING + NEEDED, confirmed: "impossible" }
+      : { why: UNFITTING + forGood, confirmed: "lost" },
   };
-  // A day beyond the years 0000 to 9999 is none.
-  const whenCutAway = { why: unfitting + forGood, confirmed: risk.confirmed };
-  if (!to.required || to.default !== undefined) return isCut ? { ...risk, whenGone: whenCutAway } : risk;
-  const remedy =
-    "; the column is required, so give it a default, make it optional, or change the values first";
-  return { ...risk, whenGone: { why: unfitting + remedy, confirmed: "impossible" } };
 }
 
 /**
