@@ -26,6 +26,7 @@ import { repairUnfinished } from "./records/whole/repair-unfinished.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { isDead, type Noted } from "./schema/dead-instances.js";
 import { removeHalfMade } from "./schema/make-table.js";
+import { within } from "./within.js";
 
 /** How long to wait for a database that can't be reached: services may be started in any order. */
 const DATABASE_PATIENCE_MS = 60_000;
@@ -112,7 +113,8 @@ async function begin(deps: Deps, health: { stopping: boolean }): Promise<Begun> 
 }
 
 /** Ends what is done beside requests before the database goes that it works on. @param left how long it may still take */
-async function letGo({ files, records, store }: Deps, left: () => number): Promise<void> {
+async function letGo({ auth, files, records, store }: Deps, left: () => number): Promise<void> {
+  await within(left(), auth.outcomes.stop());
   await files.contents.stop(left());
   await records.presence.stop(left());
   await store.close();

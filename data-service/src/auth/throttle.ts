@@ -3,11 +3,11 @@
 // A try is counted before it is made, and uncounted if it turns out not to be a failure (it succeeded, or the service was
 // too busy). So a hundred tries at the same time still get only five. Refused tries are not counted: nobody is locked out
 // forever.
-import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { networkOf } from "@portico/shared/network-of";
 import type { AccountDigest } from "./account-digest.js";
+import type { Outcomes } from "./outcomes.js";
 
 /** This many within a window that begins with the first. */
 export interface Quota {
@@ -104,15 +104,13 @@ export interface Throttle {
 }
 
 export interface ThrottleDeps {
-  readonly store: ThrottleStore;
+  readonly store: Pick<ThrottleStore, "take" | "knows">;
+  readonly outcomes: Pick<Outcomes, "settle">;
   readonly digest: AccountDigest;
   readonly clock: Clock;
 }
 
-/** The pauses before what became of a try is written again. */
-const AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
-
-export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
+export function makeThrottle({ store, outcomes, digest, clock }: ThrottleDeps): Throttle {
   const admit = async (key: string, bound: Quota, what: string): Promise<void> => {
     const now = clock.now();
     const refused = await store.take([{ key, bound }], now);
@@ -139,12 +137,12 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
         refused !== undefined &&
         !(tries[refused.at]?.key === ofAccount && (await store.knows(known, now)))
       ) {
-        await settle(store, { giveBack: taken });
+        await outcomes.settle({ giveBack: taken });
         throw tooMany("failed sign-ins", refused, now);
       }
       return {
         async succeeded() {
-          await settle(store, {
+          await outcomes.settle({
             clear: [ofBoth, ofAccount],
             // The address keeps its failures with other accounts.
             giveBack: [ofAddress],
@@ -152,17 +150,17 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
           });
         },
         async failed() {
-          await settle(store, { giveBack: [], fail: [ofAddress, ofBoth] });
+          await outcomes.settle({ giveBack: [], fail: [ofAddress, ofBoth] });
         },
         async withdraw() {
-          await settle(store, { giveBack: taken });
+          await outcomes.settle({ giveBack: taken });
         },
       };
     },
     async admitRefresh(sessionId) {
       const key = `refresh:${sessionId}`;
       await admit(key, PER_SESSION, "refreshes");
-      return { withdraw: () => settle(store, { giveBack: [key] }) };
+      return { withdraw: () => outcomes.settle({ giveBack: [key] }) };
     },
     admitOAuthStart: (address, perMinute) =>
       admit(
@@ -173,27 +171,6 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
     admitRequest: (address, perMinute) =>
       admit(`requests:${networkOf(address)}`, { limit: perMinute, windowMs: MINUTE_MS }, "requests"),
   };
-}
-
-/**
- * Notes what became of a try, later if the database is too busy now: right passwords that were not noted would count as failed for a
- * quarter of an hour, and some moments of overload would keep a whole network from signing in. Never rejects.
- */
-function settle(store: ThrottleStore, changes: Omit<Outcome, "name">): Promise<void> {
-  // It may have been noted, and only the answer lost.
-  return settleInTheEnd(store, { ...changes, name: randomBytes(9).toString("base64url") }, AGAIN_AFTER_MS);
-}
-
-async function settleInTheEnd(
-  store: ThrottleStore,
-  outcome: Outcome,
-  [pause, ...others]: readonly number[],
-): Promise<void> {
-  try {
-    await store.settle(outcome);
-  } catch {
-    if (pause !== undefined) setTimeout(() => void settleInTheEnd(store, outcome, others), pause).unref();
-  }
 }
 
 function tooMany(what: string, { retryAt }: Refused, now: Date): AppError {

@@ -12,6 +12,7 @@ import { type AuditLog, makeAudit } from "../auth/audit.js";
 import { auditOnceAMinute } from "../auth/audit-once-a-minute.js";
 import type { KeyRoutesDeps } from "../auth/key-routes.js";
 import { makeKeySealer } from "../auth/key-sealer.js";
+import { makeOutcomes } from "../auth/outcomes.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
 import { makeRefreshTokens } from "../auth/refresh-token.js";
 import type { AuthRoutesDeps } from "../auth/routes.js";
@@ -89,7 +90,9 @@ export async function makeAuth(
   );
   const hasher = makePasswordHasher();
   const digest = makeAccountDigest(secrets.encryptionKey);
-  const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
+  const tries = makeThrottleStore(db);
+  const outcomes = makeOutcomes(tries, logger);
+  const throttle = metrics.throttled(makeThrottle({ store: tries, outcomes, digest, clock }));
   const provedClients = new ProvedClients();
   const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock, provedClients };
   return {
@@ -111,6 +114,7 @@ export async function makeAuth(
     logger,
     digest,
     throttle,
+    outcomes,
     audit,
     sweeps: [
       ...authSweeps(db),
@@ -173,6 +177,7 @@ export interface AuthParts {
   readonly forgetUser: (userId: string) => void;
   readonly hasher: ReturnType<typeof makePasswordHasher>;
   readonly throttle: ReturnType<typeof makeThrottle>;
+  readonly outcomes: ReturnType<typeof makeOutcomes>;
   readonly audit: AuditLog;
   readonly authenticate: RequestHandler;
   /** These remove expired things. */
