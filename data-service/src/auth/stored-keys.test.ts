@@ -9,6 +9,7 @@ let isAway: boolean;
 let looks: number;
 let rotated: string[];
 let claimed: string | undefined;
+let onAdd: () => void;
 
 const open = (): Promise<RotatingKeyRing> => openWith(generateKeyPairSync("ed25519").privateKey);
 const openWith = (given: KeyObject, secret = "one"): Promise<RotatingKeyRing> =>
@@ -27,6 +28,7 @@ const openWith = (given: KeyObject, secret = "one"): Promise<RotatingKeyRing> =>
         claimed: async () => claimed,
         async add(key) {
           stored.push(key);
+          onAdd();
           return true;
         },
         forgetPrivate: async (kids) => {
@@ -48,6 +50,7 @@ const openWith = (given: KeyObject, secret = "one"): Promise<RotatingKeyRing> =>
 beforeEach(() => {
   time = 1_000_000;
   [stored, isAway, looks, rotated, claimed] = [[], false, 0, [], undefined];
+  onAdd = () => {};
 });
 
 describe("a key that this instance does not know", () => {
@@ -86,6 +89,17 @@ describe("first starts at once", () => {
     const ended = (await Promise.allSettled(starts)).map(({ status }) => status).toSorted();
     expect(ended).toEqual(["fulfilled", "rejected", "rejected"]);
     expect(stored).toHaveLength(1);
+  });
+});
+
+describe("a rotation", () => {
+  it("is told as one once its key is there, whatever can't be read after that", async () => {
+    const ring = await open();
+    onAdd = () => {
+      isAway = true;
+    };
+    const { kid } = await ring.rotate();
+    expect(stored[1]?.kid).toBe(kid);
   });
 });
 

@@ -6,6 +6,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
+import { throwUnanswered } from "../records/whole/uncertain.js";
 import type { KeySealer } from "./key-sealer.js";
 import { believedAt, inTurn, type KeyRing, keyAt, overlapMs, type RingKey, ringKey } from "./keys.js";
 
@@ -38,7 +39,11 @@ export interface StoredKeysDeps {
 
 /** A ring that can change. */
 export interface RotatingKeyRing extends KeyRing {
-  /** Adds a new key. @returns its name and when it begins to sign */
+  /**
+   * Adds a new key.
+   * @returns its name and when it begins to sign
+   * @throws AppError 503 `uncertain` where nobody knows whether it is there
+   */
   rotate(): Promise<{ readonly kid: string; readonly activeFrom: Date }>;
 }
 
@@ -139,11 +144,12 @@ function ringOf(
     },
     async rotate() {
       await refresh(0);
+      await forgetOver(deps, turns);
       const now = clock.now();
       const key = await ringKey(newPrivateKey(), atWholeSecond(now.getTime() + ACTIVATION_MS));
-      await store.add(await sealed(sealer, key));
-      await forgetOver(deps, turns);
-      await refresh(0);
+      await store.add(await sealed(sealer, key)).catch(throwUnanswered);
+      // It is there, and whoever was refused now would make another: the next request looks again.
+      await refresh(0).catch(() => undefined);
       return { kid: key.kid, activeFrom: key.activeFrom };
     },
   };

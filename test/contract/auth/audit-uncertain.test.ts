@@ -105,6 +105,17 @@ describe("a change of an account that nobody knows to be made is told as uncerta
     expect((await ann.get("/me/oauth-accounts")).body.data).toEqual([]);
   });
 
+  it("that rotates the signing key", async () => {
+    const told = await withoutAnswers(isCommand("insert", "_signing_keys"), () =>
+      admin.post("/auth/keys/rotate"),
+    );
+    expect(told).toMatchObject({
+      status: 503,
+      isUncertain: true,
+      entries: [{ event: "keys.rotated", userId: adminId, details: uncertain }],
+    });
+  });
+
   it("that makes or removes one", async () => {
     const bob = { email: "bob@example.com" };
     const isInsert = isCommand("insert", "svc_user");
