@@ -27,6 +27,7 @@ export interface IdentityUser {
   readonly hasPassword: boolean;
   readonly emailUnproven: boolean;
   readonly isRootAdmin: boolean;
+  readonly roleId?: string;
   /** As it was when all of this was read. */
   readonly epoch: string;
 }
@@ -74,8 +75,11 @@ export interface LinkedAccounts {
   takeBack(identity: Identity, userId: string): Promise<void>;
   /** Writes down which id the new user will have, before there is one. */
   reserve(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
-  /** The user that was being made exists now. False when the row names another one by now. */
-  confirm(identity: Identity, userId: string): Promise<boolean>;
+  /**
+   * The user that was being made exists now. Of those who say so, one alone confirms it, and tells of the new user; it is
+   * another's account when the row names another user by now.
+   */
+  confirm(identity: Identity, userId: string): Promise<"confirmed" | "as before" | "another's">;
   listOf(userId: string): Promise<readonly LinkedAccount[]>;
   /**
    * Marks a row as leaving, and tells whose account it is and how many others stay. Takes the marks off that are older than a request lasts: whoever

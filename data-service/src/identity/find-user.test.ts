@@ -80,3 +80,30 @@ describe("a first sign-in that stands still until its account is connected to an
     expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
   });
 });
+
+describe("a user is made by one sign-in alone", () => {
+  const deps = (): FindUserDeps => depsWith(store.identityUsers);
+  const ROLE = "65a00000000000000000000f";
+
+  it("of two that make it at once", async () => {
+    const others: unknown[] = [];
+    const insert: IdentityUsers["insert"] = async (user) => {
+      others.push(await findUser(deps(), BACK));
+      return store.identityUsers.insert(user);
+    };
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK);
+    expect([...others, found]).toMatchObject([{ how: "create" }, { how: "use" }]);
+    expect(await addresses()).toEqual([ANN.email]);
+  });
+
+  it("by the next one where the first could not note that the user is there", async () => {
+    const confirm = () => Promise.reject(new Error("the database is away"));
+    const identityUsers = { ...store.identityUsers, findRole: async () => ROLE };
+    const first = { ...depsWith(identityUsers), oauthSignupRole: "Member" };
+    const broken = { ...first, accounts: { ...store.accounts, confirm } };
+    await expect(findUser(broken, BACK)).rejects.toThrow("away");
+    expect(await addresses()).toEqual([ANN.email]);
+    expect(await findUser(deps(), BACK)).toMatchObject({ how: "create", roleId: ROLE });
+    expect(await findUser(deps(), BACK)).toMatchObject({ how: "use" });
+  });
+});

@@ -74,8 +74,7 @@ async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUse
     case "refuse":
       return { ...decision, kind: "refused" };
     case "use":
-      if (account?.isPending && !(await deps.accounts.confirm(identity, decision.userId))) return undefined;
-      return use(deps, decision, account);
+      return use(deps, identity, decision, account);
     case "link":
       return link(deps, identity, decision, account);
     case "create":
@@ -108,13 +107,24 @@ function usableEmail(text: string | null): string | undefined {
   return emailProblem(email) === undefined ? email : undefined;
 }
 
+/** Undefined when the account is another user's by now. */
 async function use(
-  { identityUsers }: FindUserDeps,
+  deps: FindUserDeps,
+  identity: Identity,
   { userId, proves }: Extract<AccountDecision, { kind: "use" }>,
   account: LinkedAccount | undefined,
-): Promise<FoundUser> {
+): Promise<FoundUser | undefined> {
+  const { accounts, identityUsers } = deps;
+  const outcome = account?.isPending ? await accounts.confirm(identity, userId) : "as before";
+  if (outcome === "another's") return undefined;
   if (proves !== undefined) await identityUsers.proveAddress(userId, proves);
+  // Whoever made the user got no further than that, and has told nobody.
+  if (outcome === "confirmed") return created(userId, (await identityUsers.find(userId))?.roleId);
   return { kind: "user", userId, how: "use", ...(account && { connectedOn: account.connectedOn }) };
+}
+
+function created(userId: string, roleId: string | undefined): FoundUser {
+  return { kind: "user", userId, how: "create", ...(roleId !== undefined && { roleId }) };
 }
 
 async function link(
@@ -156,8 +166,10 @@ async function create(
   const user = { id: userId, email, emailVerified, name, roleId, createdAt };
   const inserted = await identityUsers.insert(user);
   if (inserted === "taken") return undefined;
-  if (await accounts.confirm(identity, userId))
-    return { kind: "user", userId, how: "create", ...(roleId !== undefined && { roleId }) };
+  const outcome = await accounts.confirm(identity, userId);
+  if (outcome === "confirmed") return created(userId, roleId);
+  // Another request of the same person was faster.
+  if (outcome === "as before") return { kind: "user", userId, how: "use", connectedOn: [] };
   // Taken for dead, it came too late: the account was connected to another user, and nobody could sign in as this one.
   if (inserted === "made") await identityUsers.takeBack(user);
   return undefined;

@@ -145,7 +145,9 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       put(identity, userId, replacing, { createdAt, origin: null, connectedOn: [] }, true),
     async confirm(identity, userId) {
       const row = { ...keyOf(identity), userId: ObjectId.createFromHexString(userId) };
-      return (await accounts.updateOne(row, { $unset: { pending: "" } })).matchedCount === 1;
+      const { matchedCount, modifiedCount } = await accounts.updateOne(row, { $unset: { pending: "" } });
+      if (matchedCount === 0) return "another's";
+      return modifiedCount === 1 ? "confirmed" : "as before";
     },
     async listOf(userId) {
       const found = accounts.find({ userId: ObjectId.createFromHexString(userId) }).sort({ _id: 1 });
@@ -198,7 +200,14 @@ function toAccount({ _id, provider, userId, createdAt, pending, ...rest }: Accou
 
 function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
   const users = userCollection(db, systemTablePrefix);
-  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1, isRootAdmin: 1, sessionEpoch: 1 };
+  const projection = {
+    passwordHash: 1,
+    isActive: 1,
+    emailUnproven: 1,
+    isRootAdmin: 1,
+    sessionEpoch: 1,
+    roleId: 1,
+  };
   const roles = db.collection<{ _id: ObjectId; name: string }>(systemTableNames(systemTablePrefix).roles);
   const findOne = async (filter: Filter<UserDocument>): Promise<IdentityUser | undefined> => {
     const user = await users.findOne(filter, { projection });
@@ -250,12 +259,14 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
 
 function toUser(user: UserDocument): IdentityUser {
   const { _id, passwordHash, isActive, emailUnproven, isRootAdmin, sessionEpoch = FIRST_EPOCH } = user;
+  const roleId = user.roleId?.toHexString();
   return {
     id: _id.toHexString(),
     isActive: isActive === true,
     hasPassword: passwordHash !== undefined,
     emailUnproven: emailUnproven === true,
     isRootAdmin: isRootAdmin === true,
+    ...(roleId !== undefined && { roleId }),
     epoch: sessionEpoch,
   };
 }
