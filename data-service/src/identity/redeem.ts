@@ -3,14 +3,16 @@ import type { LinkWish, Redeem, RedeemAnswer, RedeemRefusal } from "@portico/sha
 import { networkOf } from "@portico/shared/network-of";
 import type { Identity, OAuthError, Provider } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
-import type { Audit } from "../auth/audit.js";
+import type { AuditEvent, AuditLog } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import type { ClientFacts } from "../auth/client-facts.js";
 import { type IssueSessionDeps, startSession } from "../auth/issue-session.js";
 import { isForRoot, type Opened, seenOn } from "../auth/session.js";
+import { tellingUncertain } from "../auth/telling-uncertain.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import { normalizeEmail } from "../catalog/email-address.js";
+import { mayStillBeDone } from "../records/whole/uncertain.js";
 import type { IdentityUser } from "./accounts.js";
 import { type FindUserDeps, type FoundUser, findUser } from "./find-user.js";
 import type { BridgeCode } from "./sign-in.js";
@@ -23,7 +25,7 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps, FindUse
     /** Finds it without using it up. */
     find(codeHash: string, now: Date): Promise<BridgeCode | undefined>;
   };
-  readonly audit: Audit;
+  readonly audit: AuditLog;
   /** For refusals, which cost a client nothing: anybody can make up codes. */
   readonly auditOnceAMinute: RecordOnceAMinute;
 }
@@ -157,21 +159,13 @@ async function connect(
   const { redirect, identity } = code;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
-  const outcome = await whileSignedIn(
-    deps,
-    { userId, sessionId },
-    (session) => attach(deps, identity, userId, session),
-    async (done) => {
-      if (done === "connected") await deps.accounts.takeBack(identity, userId);
-    },
-  );
+  const event: AuditEvent = { event: "oauth.link", userId, details: { provider: identity.provider } };
+  const outcome = await attachSignedIn(deps, identity, { userId, sessionId }, event, client);
   if (outcome === undefined) return failed(deps, code, "session_ended", client);
   if (outcome === "in use") return failed(deps, code, "account_in_use", client);
+  // At once: whoever comes back after a failure finds it connected as before, and tells nothing.
+  if (outcome === "connected") await deps.audit.record(event, client);
   await proveAddress(deps, user, identity);
-  if (outcome === "connected") {
-    const details = { provider: identity.provider };
-    await deps.audit.record({ event: "oauth.link", userId, details }, client);
-  }
   return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
 }
 
@@ -185,15 +179,43 @@ async function proveAddress(
     await identityUsers.proveAddress(id, normalizeEmail(email));
 }
 
+type Attached = "connected" | "as before" | "in use";
+
+/** @param event told as uncertain where nobody knows whether it happened */
+async function attachSignedIn(
+  deps: RedeemDeps,
+  identity: Identity,
+  { userId, sessionId }: LinkWish,
+  event: AuditEvent,
+  client: ClientFacts,
+): Promise<Attached | undefined> {
+  let isSent = false;
+  const sending = (): void => {
+    isSent = true;
+  };
+  const make = (session: Opened) => attach(deps, identity, userId, session, sending);
+  const takeBack = async (done: Attached): Promise<void> => {
+    if (done === "connected") await deps.accounts.takeBack(identity, userId);
+  };
+  return tellingUncertain(
+    { audit: deps.audit, client },
+    () => [event],
+    () => whileSignedIn(deps, { userId, sessionId }, make, takeBack),
+    (error) => isSent && mayStillBeDone(error),
+  );
+}
+
 /** What has been pending for longer was left by a process that died. */
 const BEING_MADE_MS = 10_000;
 
+/** @param sending called before it is connected */
 async function attach(
   { accounts, identityUsers, clock }: RedeemDeps,
   identity: Identity,
   userId: string,
   session: Opened,
-): Promise<"connected" | "as before" | "in use"> {
+  sending: () => void,
+): Promise<Attached> {
   const account = await accounts.find(identity);
   if (account?.userId === userId) return "as before";
   const now = clock.now();
@@ -202,6 +224,7 @@ async function attach(
   const other = account === undefined ? undefined : await identityUsers.find(account.userId);
   if (other !== undefined) return "in use";
   const by = { createdAt: now, origin: session.origin, connectedOn: seenOn(session) };
+  sending();
   // A lost race means that somebody else has just taken it.
   const isFree = await accounts.link(identity, userId, account?.userId, by);
   return isFree ? "connected" : "in use";
