@@ -57,13 +57,16 @@ async function connectedMeanwhile(): Promise<{ readonly deps: FindUserDeps; read
   return { deps: depsWith({ ...store.identityUsers, insert }), userId };
 }
 
+/** Nobody is taken over here. */
+const nobody = (userId: string) => Promise.reject(new Error(`${userId} was taken over`));
+
 const addresses = async (): Promise<unknown[]> =>
   (await db.collection("svc_user").find().toArray()).map(({ email }) => email);
 
 describe("a first sign-in that stands still until its account is connected to another user", () => {
   it("signs in as that one, and leaves no user behind", async () => {
     const { deps, userId } = await connectedMeanwhile();
-    expect(await findUser(deps, BACK)).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
+    expect(await findUser(deps, BACK, nobody)).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect(await addresses()).toEqual([CONNECTED.email]);
   });
 
@@ -75,7 +78,7 @@ describe("a first sign-in that stands still until its account is connected to an
       await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, by);
       return made;
     };
-    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK);
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, nobody);
     expect(found).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
   });
@@ -88,10 +91,10 @@ describe("a user is made by one sign-in alone", () => {
   it("of two that make it at once", async () => {
     const others: unknown[] = [];
     const insert: IdentityUsers["insert"] = async (user) => {
-      others.push(await findUser(deps(), BACK));
+      others.push(await findUser(deps(), BACK, nobody));
       return store.identityUsers.insert(user);
     };
-    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK);
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, nobody);
     expect([...others, found]).toMatchObject([{ how: "create" }, { how: "use" }]);
     expect(await addresses()).toEqual([ANN.email]);
   });
@@ -101,9 +104,9 @@ describe("a user is made by one sign-in alone", () => {
     const identityUsers = { ...store.identityUsers, findRole: async () => ROLE };
     const first = { ...depsWith(identityUsers), oauthSignupRole: "Member" };
     const broken = { ...first, accounts: { ...store.accounts, confirm } };
-    await expect(findUser(broken, BACK)).rejects.toThrow("away");
+    await expect(findUser(broken, BACK, nobody)).rejects.toThrow("away");
     expect(await addresses()).toEqual([ANN.email]);
-    expect(await findUser(deps(), BACK)).toMatchObject({ how: "create", roleId: ROLE });
-    expect(await findUser(deps(), BACK)).toMatchObject({ how: "use" });
+    expect(await findUser(deps(), BACK, nobody)).toMatchObject({ how: "create", roleId: ROLE });
+    expect(await findUser(deps(), BACK, nobody)).toMatchObject({ how: "use" });
   });
 });

@@ -47,13 +47,22 @@ export interface Newcomer {
   readonly origin: string;
 }
 
+type TookOver = (userId: string) => Promise<void>;
+
 /** Each round sees what the faster request did, so two are almost always enough. */
 const MAX_ROUNDS = 8;
 
-/** Finds, links or makes the user. */
-export async function findUser(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUser> {
+/**
+ * Finds, links or makes the user.
+ * @param tookOver told at once of a user who has lost every way in: that stays so, whatever becomes of the rest
+ */
+export async function findUser(
+  deps: FindUserDeps,
+  newcomer: Newcomer,
+  tookOver: TookOver,
+): Promise<FoundUser> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const found = await attempt(deps, newcomer);
+    const found = await attempt(deps, newcomer, tookOver);
     if (found !== undefined) return found;
   }
   // Others keep changing the same accounts.
@@ -66,7 +75,11 @@ export async function foresee(deps: ForeseeDeps, newcomer: Newcomer): Promise<Ac
 }
 
 /** Undefined when somebody else was faster. */
-async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUser | undefined> {
+async function attempt(
+  deps: FindUserDeps,
+  newcomer: Newcomer,
+  tookOver: TookOver,
+): Promise<FoundUser | undefined> {
   const { identity } = newcomer;
   const { account, facts } = await look(deps, newcomer);
   const decision = decideAccount(facts);
@@ -76,7 +89,7 @@ async function attempt(deps: FindUserDeps, newcomer: Newcomer): Promise<FoundUse
     case "use":
       return use(deps, identity, decision, account);
     case "link":
-      return link(deps, identity, decision, account);
+      return link(deps, identity, decision, account, tookOver);
     case "create":
       return create(deps, identity, decision.email, account);
   }
@@ -132,6 +145,7 @@ async function link(
   identity: Identity,
   { userId, email, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
+  tookOver: TookOver,
 ): Promise<FoundUser | undefined> {
   // First: if the process dies in between, the next sign-in finds the address still unproved and goes on; and nobody is
   // connected to a user whose address turns out to be another one.
@@ -140,6 +154,7 @@ async function link(
     : await identityUsers.keepAddress(userId, email);
   if (takeOver) forgetUser(userId);
   if (!isTheirs) return undefined;
+  if (takeOver) await tookOver(userId);
   const bySignIn = { createdAt: clock.now(), origin: null, connectedOn: [] };
   const linked = await accounts.link(identity, userId, account?.userId, bySignIn);
   return linked ? { kind: "user", userId, how: takeOver ? "take over" : "link" } : undefined;

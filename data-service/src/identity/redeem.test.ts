@@ -40,16 +40,16 @@ beforeEach(async () => {
   await store.identityUsers.insert({ ...unproved, id: userId, createdAt: new Date() });
 });
 
-/** Everything that connects the provider of a code to a signed-in user. */
-function deps(parts: Partial<RedeemDeps>): RedeemDeps & ReturnType<typeof memoryAudit> {
+/** Everything that connects the provider of a code to a signed-in user, or signs in by it. */
+function deps(parts: Partial<RedeemDeps>, isSignIn = false): RedeemDeps & ReturnType<typeof memoryAudit> {
   const code = {
     codeHash: secretHash(WISH.code),
     flowCookieHash: secretHash("a cookie"),
     redirect: "http://localhost:3000/settings",
     isOwnOrigin: true,
-    userId,
+    userId: isSignIn ? null : userId,
     identity: ANN,
-    linkSessionId: "a session",
+    linkSessionId: isSignIn ? null : "a session",
     expiresAt: new Date(Date.now() + 60_000),
   };
   const live = { provider: null, origin: null, roleId: null, isRootAdmin: false, epoch: "", readAt: 0 };
@@ -99,4 +99,12 @@ describe("a provider that is connected is told in the audit log", () => {
     await expect(redeem(all, WISH, CLIENT)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     expect(all.events).toEqual([]);
   });
+});
+
+it("what a user has lost whose address somebody else has proved is told, whatever becomes of the sign-in", async () => {
+  const link = () => Promise.reject(away(undefined));
+  const all = deps({ accounts: { ...store.accounts, link } }, true);
+  await expect(redeem(all, WISH, CLIENT)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  const details = { provider: "google", ended: "password, providers, sessions, API tokens" };
+  expect(all.events).toEqual([{ event: "oauth.link", userId, details }]);
 });

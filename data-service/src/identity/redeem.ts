@@ -96,7 +96,9 @@ async function openSession(
   const { origin } = client;
   const calledOff = await refuseCalledOff(deps, code, client);
   if (calledOff !== undefined) return calledOff;
-  const found = await findUser(deps, { identity, origin });
+  const tookOver = (userId: string): Promise<void> =>
+    deps.audit.record({ event: "oauth.link", userId, details: { provider, ended: EVERY_WAY_IN } }, client);
+  const found = await findUser(deps, { identity, origin }, tookOver);
   if (found.kind === "refused")
     return failed(deps, { ...code, userId: found.userId ?? code.userId }, found.error, client);
   await recordFound(deps, found, provider, client);
@@ -136,18 +138,17 @@ async function refuseCalledOff(
 /** What a user loses whose address somebody else has proved (see mongo/take-over). */
 const EVERY_WAY_IN = "password, providers, sessions, API tokens";
 
-/** Says in the audit what became of somebody who was not known by this provider before. */
+/** Says in the audit what became of somebody who was not known by this provider before, unless that is told already. */
 async function recordFound(
   { audit }: RedeemDeps,
   { userId, how, roleId }: Extract<FoundUser, { kind: "user" }>,
   provider: Provider,
   client: ClientFacts,
 ): Promise<void> {
-  if (how === "use") return;
+  if (how === "use" || how === "take over") return;
   const event = how === "create" ? "user.created" : "oauth.link";
   const given = roleId === undefined ? {} : { role: roleId };
-  const details = { provider, ...given, ...(how === "take over" && { ended: EVERY_WAY_IN }) };
-  await audit.record({ event, userId, details }, client);
+  await audit.record({ event, userId, details: { provider, ...given } }, client);
 }
 
 async function connect(
