@@ -1,5 +1,6 @@
 // Who sends a request, before anybody has looked at what it presents: whoever that was before, or else a network.
 import { LRUCache } from "lru-cache";
+import { copyOfText } from "./copy-of-text.js";
 import { networkOf } from "./network-of.js";
 
 /** In it the data service tells the gateway whose a token is: it is on each answer to a user who has proved to be one. */
@@ -17,7 +18,7 @@ export class ProvedClients {
 
   /** To be told each time that a token was found good. */
   prove(token: string, client: string): void {
-    if (this.#clients.get(endOf(token)) !== client) this.#clients.set(copyOf(endOf(token)), client);
+    if (this.#clients.get(endOf(token)) !== client) this.#clients.set(copyOfText(endOf(token)), client);
   }
 
   /**
@@ -32,9 +33,4 @@ export class ProvedClients {
 
 function endOf(token: string): string {
   return token.slice(-END_CHARACTERS);
-}
-
-/** A part of a text keeps all of it in memory, here the header line that the token came in. */
-function copyOf(text: string): string {
-  return Buffer.from(text).toString();
 }

@@ -1,4 +1,5 @@
 // Access token -> the claims the gateway plans by. It verifies nothing; the data service does.
+import { copyOfText } from "@portico/shared/copy-of-text";
 import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 
@@ -21,7 +22,7 @@ export function readAccessClaims(token: string): AccessClaims | undefined {
   const before = known.get(token);
   if (before !== undefined) return before;
   const claims = decodeClaims(token);
-  if (claims !== undefined && token.length <= LONGEST_REMEMBERED) known.set(token, claims);
+  if (claims !== undefined && token.length <= LONGEST_REMEMBERED) known.set(copyOfText(token), claims);
   return claims;
 }
 
