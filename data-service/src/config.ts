@@ -13,6 +13,7 @@ import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answ
 import { LONGEST_LIFE_SECONDS } from "./auth/keys.js";
 import { passwordProblem } from "./auth/password-problem.js";
 import { emailProblem, normalizeEmail } from "./catalog/email-address.js";
+import { LONGEST_LEASE_SECONDS } from "./files/longest-lease.js";
 import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { LIMITS } from "./query/limits.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
@@ -141,7 +142,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...readBodyLimits(reader),
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     diskReserveBytes: reader.integer("DISK_RESERVE_BYTES", 256 * MEBIBYTE, { min: 0, max: 2 ** 50 }),
-    uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
+    uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: LONGEST_LEASE_SECONDS }),
     s3: readS3Settings(reader),
     oauthRootElsewhere: reader.boolean("OAUTH_ROOT_ELSEWHERE", false),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),

@@ -320,6 +320,15 @@ describe("where a write has failed that can still be done, or is taken back late
   });
 });
 
+it("a content that was left is waited for no longer when the clock has been set back since", async () => {
+  await contents.write((async function* () {})());
+  now = new Date(now.getTime() - 24 * 60 * 60_000);
+  await instance().sweep();
+  aLeaseLater();
+  await instance().sweep();
+  expect([[...stored], await notes()]).toEqual([[], 0]);
+});
+
 it("a content that was left goes at once where the only process starts", async () => {
   await contents.write((async function* () {})());
   const alone = instance();
