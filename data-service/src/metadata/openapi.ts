@@ -85,7 +85,7 @@ const DESCRIPTION = `What you may do here, as whoever you are signed in as; othe
 
 Browsers sign in with \`POST /login\` and send cookies from then on; programs with \`POST /auth/login\` or an API token, as \`Authorization: Bearer …\`.
 
-Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. A required column is never null there, but in records older than that rule, which no schema says. Every answer carries \`X-Correlation-ID\`. HEAD answers as GET does, without a body (405 where a browser is to go, and for \`/{table}/changes\`, which has no end); OPTIONS answers 204 with \`Allow\`; what is not listed is refused: 401 or 403 where it is not yours, else 405 for a method and 404 for an address (all as \`Error\`).
+Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. A required column is never null there, but in records older than that rule, which no schema says. Every answer carries \`X-Correlation-ID\`. HEAD answers as GET does, without a body (405 where a browser is to go, and for \`/{table}/changes\`, which has no end); OPTIONS answers 204 with \`Allow\` (405, too, where a browser is to go); what is not listed is refused: 401 or 403 where it is not yours, else 405 for a method and 404 for an address (all as \`Error\`).
 
 The method QUERY (RFC 10008) lists a table with the query in the body. OpenAPI 3.1 has no place for it in \`paths\`: it stands as \`x-query\` beside the other methods, and is sent as POST with \`X-HTTP-Method-Override: QUERY\` where it can't be sent by its name.`;
 
