@@ -7,7 +7,7 @@ import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.j
 import { ensureIdentityIndexes, type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import { ensureAuthIndexes } from "../mongo/session-store.js";
 import type { IdentityUsers } from "./accounts.js";
-import { type FindUserDeps, findUser } from "./find-user.js";
+import { type FindUserDeps, findUser, type OnTheWay } from "./find-user.js";
 
 const ANN: Identity = {
   provider: "google",
@@ -58,7 +58,10 @@ async function connectedMeanwhile(): Promise<{ readonly deps: FindUserDeps; read
 }
 
 /** Nobody is taken over here. */
-const nobody = (userId: string) => Promise.reject(new Error(`${userId} was taken over`));
+const NOBODY: OnTheWay = {
+  tookOver: (userId) => Promise.reject(new Error(`${userId} was taken over`)),
+  linking: () => {},
+};
 
 const addresses = async (): Promise<unknown[]> =>
   (await db.collection("svc_user").find().toArray()).map(({ email }) => email);
@@ -66,7 +69,7 @@ const addresses = async (): Promise<unknown[]> =>
 describe("a first sign-in that stands still until its account is connected to another user", () => {
   it("signs in as that one, and leaves no user behind", async () => {
     const { deps, userId } = await connectedMeanwhile();
-    expect(await findUser(deps, BACK, nobody)).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
+    expect(await findUser(deps, BACK, NOBODY)).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect(await addresses()).toEqual([CONNECTED.email]);
   });
 
@@ -78,7 +81,7 @@ describe("a first sign-in that stands still until its account is connected to an
       await store.accounts.link({ ...ANN, provider: "github" }, user.id, undefined, by);
       return made;
     };
-    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, nobody);
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, NOBODY);
     expect(found).toEqual({ kind: "user", userId, how: "use", connectedOn: [] });
     expect((await addresses()).toSorted()).toEqual([ANN.email, CONNECTED.email]);
   });
@@ -91,10 +94,10 @@ describe("a user is made by one sign-in alone", () => {
   it("of two that make it at once", async () => {
     const others: unknown[] = [];
     const insert: IdentityUsers["insert"] = async (user) => {
-      others.push(await findUser(deps(), BACK, nobody));
+      others.push(await findUser(deps(), BACK, NOBODY));
       return store.identityUsers.insert(user);
     };
-    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, nobody);
+    const found = await findUser(depsWith({ ...store.identityUsers, insert }), BACK, NOBODY);
     expect([...others, found]).toMatchObject([{ how: "create" }, { how: "use" }]);
     expect(await addresses()).toEqual([ANN.email]);
   });
@@ -104,9 +107,9 @@ describe("a user is made by one sign-in alone", () => {
     const identityUsers = { ...store.identityUsers, findRole: async () => ROLE };
     const first = { ...depsWith(identityUsers), oauthSignupRole: "Member" };
     const broken = { ...first, accounts: { ...store.accounts, confirm } };
-    await expect(findUser(broken, BACK, nobody)).rejects.toThrow("away");
+    await expect(findUser(broken, BACK, NOBODY)).rejects.toThrow("away");
     expect(await addresses()).toEqual([ANN.email]);
-    expect(await findUser(deps(), BACK, nobody)).toMatchObject({ how: "create", roleId: ROLE });
-    expect(await findUser(deps(), BACK, nobody)).toMatchObject({ how: "use" });
+    expect(await findUser(deps(), BACK, NOBODY)).toMatchObject({ how: "create", roleId: ROLE });
+    expect(await findUser(deps(), BACK, NOBODY)).toMatchObject({ how: "use" });
   });
 });

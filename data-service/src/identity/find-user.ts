@@ -47,22 +47,25 @@ export interface Newcomer {
   readonly origin: string;
 }
 
-type TookOver = (userId: string) => Promise<void>;
+/** Told on the way, for what is known only then if the rest fails. */
+export interface OnTheWay {
+  /** A user has lost every way in: that stays so, whatever becomes of the rest. */
+  tookOver(userId: string): Promise<void>;
+  /** The account is being linked to a user; undefined: it was not. */
+  linking(userId: string | undefined): void;
+}
 
 /** Each round sees what the faster request did, so two are almost always enough. */
 const MAX_ROUNDS = 8;
 
-/**
- * Finds, links or makes the user.
- * @param tookOver told at once of a user who has lost every way in: that stays so, whatever becomes of the rest
- */
+/** Finds, links or makes the user. */
 export async function findUser(
   deps: FindUserDeps,
   newcomer: Newcomer,
-  tookOver: TookOver,
+  onTheWay: OnTheWay,
 ): Promise<FoundUser> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const found = await attempt(deps, newcomer, tookOver);
+    const found = await attempt(deps, newcomer, onTheWay);
     if (found !== undefined) return found;
   }
   // Others keep changing the same accounts.
@@ -78,7 +81,7 @@ export async function foresee(deps: ForeseeDeps, newcomer: Newcomer): Promise<Ac
 async function attempt(
   deps: FindUserDeps,
   newcomer: Newcomer,
-  tookOver: TookOver,
+  onTheWay: OnTheWay,
 ): Promise<FoundUser | undefined> {
   const { identity } = newcomer;
   const { account, facts } = await look(deps, newcomer);
@@ -89,7 +92,7 @@ async function attempt(
     case "use":
       return use(deps, identity, decision, account);
     case "link":
-      return link(deps, identity, decision, account, tookOver);
+      return link(deps, identity, decision, account, onTheWay);
     case "create":
       return create(deps, identity, decision.email, account);
   }
@@ -145,7 +148,7 @@ async function link(
   identity: Identity,
   { userId, email, takeOver }: Extract<AccountDecision, { kind: "link" }>,
   account: LinkedAccount | undefined,
-  tookOver: TookOver,
+  onTheWay: OnTheWay,
 ): Promise<FoundUser | undefined> {
   // First: if the process dies in between, the next sign-in finds the address still unproved and goes on; and nobody is
   // connected to a user whose address turns out to be another one.
@@ -154,10 +157,13 @@ async function link(
     : await identityUsers.keepAddress(userId, email);
   if (takeOver) forgetUser(userId);
   if (!isTheirs) return undefined;
-  if (takeOver) await tookOver(userId);
+  if (takeOver) await onTheWay.tookOver(userId);
+  else onTheWay.linking(userId);
   const bySignIn = { createdAt: clock.now(), origin: null, connectedOn: [] };
-  const linked = await accounts.link(identity, userId, account?.userId, bySignIn);
-  return linked ? { kind: "user", userId, how: takeOver ? "take over" : "link" } : undefined;
+  if (await accounts.link(identity, userId, account?.userId, bySignIn))
+    return { kind: "user", userId, how: takeOver ? "take over" : "link" };
+  onTheWay.linking(undefined);
+  return undefined;
 }
 
 /**

@@ -108,3 +108,15 @@ it("what a user has lost whose address somebody else has proved is told, whateve
   const details = { provider: "google", ended: "password, providers, sessions, API tokens" };
   expect(all.events).toEqual([{ event: "oauth.link", userId, details }]);
 });
+
+it("a user to whom nobody knows whether the provider was linked is told as uncertain", async () => {
+  const linked: IdentityStore["accounts"]["link"] = async (...given) => {
+    await store.accounts.link(...given);
+    throw away(undefined);
+  };
+  await store.identityUsers.proveAddress(userId, "ann@example.com");
+  const all = deps({ accounts: { ...store.accounts, link: linked } }, true);
+  await expect(redeem(all, WISH, CLIENT)).rejects.toMatchObject({ details: { uncertain: true } });
+  const details = { provider: "google", uncertain: "true" };
+  expect(all.events).toEqual([{ event: "oauth.link", userId, details }]);
+});

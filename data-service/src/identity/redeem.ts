@@ -14,7 +14,7 @@ import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.j
 import { normalizeEmail } from "../catalog/email-address.js";
 import { mayStillBeDone } from "../records/whole/uncertain.js";
 import type { IdentityUser } from "./accounts.js";
-import { type FindUserDeps, type FoundUser, findUser } from "./find-user.js";
+import { type FindUserDeps, type FoundUser, findUser, type Newcomer, type OnTheWay } from "./find-user.js";
 import type { BridgeCode } from "./sign-in.js";
 
 export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps, FindUserDeps {
@@ -96,9 +96,7 @@ async function openSession(
   const { origin } = client;
   const calledOff = await refuseCalledOff(deps, code, client);
   if (calledOff !== undefined) return calledOff;
-  const tookOver = (userId: string): Promise<void> =>
-    deps.audit.record({ event: "oauth.link", userId, details: { provider, ended: EVERY_WAY_IN } }, client);
-  const found = await findUser(deps, { identity, origin }, tookOver);
+  const found = await findTelling(deps, { identity, origin }, client);
   if (found.kind === "refused")
     return failed(deps, { ...code, userId: found.userId ?? code.userId }, found.error, client);
   await recordFound(deps, found, provider, client);
@@ -118,6 +116,27 @@ async function openSession(
   await deps.audit.record({ event: "oauth.sign-in", userId, details: { provider } }, client);
   const tokens = await tokenPair(deps.tokens, session);
   return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
+}
+
+/** Finds the user, and tells the audit log what would not be known any more if the rest failed. */
+async function findTelling(deps: RedeemDeps, newcomer: Newcomer, client: ClientFacts): Promise<FoundUser> {
+  const { provider } = newcomer.identity;
+  const eventOf = (userId: string, more = {}): AuditEvent => {
+    return { event: "oauth.link", userId, details: { provider, ...more } };
+  };
+  let linkedTo: string | undefined;
+  const onTheWay: OnTheWay = {
+    tookOver: (userId) => deps.audit.record(eventOf(userId, { ended: EVERY_WAY_IN }), client),
+    linking(userId) {
+      linkedTo = userId;
+    },
+  };
+  return tellingUncertain(
+    { audit: deps.audit, client },
+    () => (linkedTo === undefined ? [] : [eventOf(linkedTo)]),
+    () => findUser(deps, newcomer, onTheWay),
+    (error) => linkedTo !== undefined && mayStillBeDone(error),
+  );
 }
 
 /** Whoever disconnects a provider, or deletes a user, calls off the sign-ins that are under way. */
