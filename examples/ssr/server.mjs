@@ -9,6 +9,7 @@ const PORT = Number(process.env.SSR_PORT ?? 4000);
 /** Must stand in Portico's ALLOWED_ORIGINS, to the letter, with the prefix behind it. */
 const OWN_ORIGIN = `http://chat.localhost:${PORT}`;
 const PREFIX = "/portal";
+const MOST_OF_A_SIGN_IN = 16 * 1024;
 
 /** @typedef {import("node:http").IncomingMessage} Request */
 /** @typedef {import("node:http").ServerResponse} Response */
@@ -107,9 +108,22 @@ async function callApi(request, response, path, init = {}) {
     "Content-Type": "application/json",
   };
   const answer = await fetch(`${API_URL}/api${path}`, { redirect: "manual", ...init, headers });
-  const cookies = answer.headers.getSetCookie();
-  if (cookies.length > 0) response.setHeader("Set-Cookie", cookies);
+  handOn(answer.headers.getSetCookie(), response);
   return { status: answer.status, body: await answer.json() };
+}
+
+/**
+ * Beside the cookies that an app sets itself, and in place of those of the calls before: a page may need several.
+ * @param {string[]} cookies
+ * @param {Response} response
+ */
+function handOn(cookies, response) {
+  /** @param {string} cookie */
+  const nameOf = (cookie) => cookie.split("=", 1)[0];
+  const names = cookies.map(nameOf);
+  const set = [response.getHeader("Set-Cookie") ?? []].flat().map(String);
+  const others = set.filter((cookie) => !names.includes(nameOf(cookie)));
+  if (cookies.length > 0) response.setHeader("Set-Cookie", [...others, ...cookies]);
 }
 
 /** @param {Request} request @param {Response} response @param {string | null} reason @param {number} [status] */
@@ -174,7 +188,8 @@ function signedOut(providers, reason) {
 /** @param {Request} request @param {Response} response */
 async function logIn(request, response) {
   let text = "";
-  for await (const chunk of request) text += chunk;
+  // Anybody may send one without end. What is more than a sign-in may hold is read, or the browser gets no answer, and thrown away.
+  for await (const chunk of request) if (text.length < MOST_OF_A_SIGN_IN) text += chunk;
   const form = new URLSearchParams(text);
   const body = JSON.stringify({ email: form.get("email") ?? "", password: form.get("password") ?? "" });
   const { status, body: answer } = await callApi(request, response, "/login", { method: "POST", body });

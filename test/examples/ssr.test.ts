@@ -143,6 +143,25 @@ describe("before an API that fails", () => {
     expect([status, cookie, site, purpose]).toEqual([200, "refreshToken=a", "cross-site", "prefetch"]);
   });
 
+  it("cookies of several calls go to the browser, each as the last call has it", async () => {
+    api.on("GET /api/me", (_arrived, response) => {
+      response.writeHead(401, { "Set-Cookie": ["own=1; Path=/", "accessToken=1"] }).end("{}");
+    });
+    api.on("GET /api/auth/providers", json(200, { data: [] }, { "Set-Cookie": "accessToken=2" }));
+    const { headers } = await fetch(app.url);
+    expect(headers.getSetCookie()).toEqual(["own=1; Path=/", "accessToken=2"]);
+  });
+
+  it("keeps no more of a form to sign in than it may hold", async () => {
+    api.on("POST /api/login", json(401, { message: "wrong" }));
+    api.on("GET /api/me", json(401, {}));
+    api.on("GET /api/auth/providers", json(200, { data: [] }));
+    const body = `email=a&password=${"b".repeat(8_000_000)}`;
+    expect((await fetch(`${app.url}/login`, { method: "POST", body })).status).toBe(401);
+    const passed = api.arrived.findLast(({ url }) => url === "/api/login");
+    expect(passed?.body.length).toBeLessThan(200_000);
+  });
+
   it("no page of another origin may have it in a frame, where a visitor could be led to press its buttons, or hold its window", async () => {
     api.on("GET /api/me", json(401, {}));
     api.on("GET /api/auth/providers", json(200, { data: [] }));
