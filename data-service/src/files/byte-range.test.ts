@@ -70,7 +70,12 @@ describe("failedCondition", () => {
     [{ "if-match": 'W/"abc"' }, "If-Match"],
     [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:05 GMT" }, undefined],
     [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, "If-Unmodified-Since"],
+    [{ "if-unmodified-since": "Friday, 02-Jan-26 03:04:05 GMT" }, undefined],
+    [{ "if-unmodified-since": "Friday, 02-Jan-26 03:04:04 GMT" }, "If-Unmodified-Since"],
+    [{ "if-unmodified-since": "Fri Jan  2 03:04:05 2026" }, undefined],
+    [{ "if-unmodified-since": "Fri Jan  2 03:04:04 2026" }, "If-Unmodified-Since"],
     [{ "if-unmodified-since": "some time" }, undefined],
+    [{ "if-unmodified-since": "5" }, undefined],
     [{ "if-match": '"abc"', "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, undefined],
   ])("of %j is %p", (headers, failed) => {
     expect(failedCondition(headers, VALIDATORS)).toBe(failed);

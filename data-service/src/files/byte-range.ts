@@ -40,7 +40,7 @@ export function failedCondition(
     const isMatch = tags.trim() === "*" || tagsIn(tags).includes(etag);
     return isMatch ? undefined : "If-Match";
   }
-  const time = Date.parse(since ?? "");
+  const time = httpDate(since ?? "");
   return !Number.isNaN(time) && wholeSeconds(lastModified) > time ? "If-Unmodified-Since" : undefined;
 }
 
@@ -70,6 +70,15 @@ export function chooseRange(
 function isBackward(range: string): boolean {
   // From the first digit of a number alone: begun at each of its digits, a long one would be read as often as it has digits.
   return [...range.matchAll(/(?<!\d)(\d+)-(\d+)/g)].some(([, first, last]) => Number(last) < Number(first));
+}
+
+/**
+ * One of the three forms of a date (RFC 9110, section 5.6.7), which all begin with the day of the week; the third says nothing of
+ * its zone. @returns NaN for anything else, which conditions are to ignore
+ */
+function httpDate(text: string): number {
+  if (!/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
 }
 
 /** Without the fractions of a second that HTTP can't express. */
