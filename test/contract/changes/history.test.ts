@@ -414,6 +414,21 @@ describe("the history of a record", () => {
   });
 });
 
+it("of a deleted record that is kept is empty where none was kept until then, as that of a living one", async () => {
+  const table = await make("/svc_table", { name: "drawers", softDelete: true });
+  const [kept, living] = [await make("/drawers", {}), await make("/drawers", {})];
+  await admin.delete(`/drawers/${kept}`);
+  await admin.patch(`/svc_table/${table}`, { history: true });
+  for (const each of [kept, living]) {
+    const { status, body } = await admin.get(`/drawers/${each}/history`, { meta: "totalCount" });
+    expect({ status, data: body.data, meta: body.meta }).toEqual({
+      status: 200,
+      data: [],
+      meta: { totalCount: 0 },
+    });
+  }
+});
+
 describe("a reader who is not root", () => {
   let api: Api;
 
