@@ -1,21 +1,13 @@
-// A first sign-in that stands still for so long that its account is connected to another user leaves no user behind.
+// First sign-ins at the same moment, or that stand still meanwhile: one alone makes the user, and none leaves another behind.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
-import type { Identity } from "@portico/shared/oauth";
 import type { Db } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
-import { ensureIdentityIndexes, type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
-import { ensureAuthIndexes } from "../mongo/session-store.js";
+import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
 import type { IdentityUsers } from "./accounts.js";
 import { type FindUserDeps, findUser, type OnTheWay } from "./find-user.js";
+import { ANN, emptyIdentities } from "./identity-fixture.js";
 
-const ANN: Identity = {
-  provider: "google",
-  subject: "ann",
-  email: "ann@example.com",
-  emailVerified: true,
-  name: null,
-};
 const BACK = { identity: ANN, origin: "http://localhost:3000" };
 const BY_SIGN_IN = { origin: null, connectedOn: [] };
 const CONNECTED = { email: "other@example.com", emailVerified: true, name: null, roleId: undefined };
@@ -31,8 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.close());
 beforeEach(async () => {
-  await db.dropDatabase();
-  await Promise.all([ensureIdentityIndexes(db), ensureAuthIndexes(db, "svc_")]);
+  await emptyIdentities(database);
 });
 
 const depsWith = (identityUsers: IdentityUsers): FindUserDeps => ({

@@ -1,40 +1,28 @@
 // What the audit log says of a provider that was connected, or may have been, where the database is away in that moment.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
-import type { Identity } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
-import type { Db } from "mongodb";
 import { memoryAudit } from "../auth/auth-fixture.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { away } from "../mongo/driver-errors.js";
-import { ensureIdentityIndexes, type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
-import { ensureAuthIndexes } from "../mongo/session-store.js";
+import { type IdentityStore, makeIdentityStore } from "../mongo/identity-store.js";
+import { ANN, emptyIdentities } from "./identity-fixture.js";
 import { type RedeemDeps, redeem } from "./redeem.js";
 
-const ANN: Identity = {
-  provider: "google",
-  subject: "ann",
-  email: "ann@example.com",
-  emailVerified: true,
-  name: null,
-};
 const CLIENT = { address: null, origin: null, userAgent: null };
 const WISH = { code: "a code", flowCookies: ["a cookie"], requireFlowCookie: true, redirect: null };
 
 let database: TestDatabase;
-let db: Db;
 let store: IdentityStore;
 let userId: string;
 
 beforeAll(async () => {
   database = await openTestDatabase();
-  db = database.db;
-  store = makeIdentityStore(db, "svc_");
+  store = makeIdentityStore(database.db, "svc_");
 });
 afterAll(() => database?.close());
 beforeEach(async () => {
-  await db.dropDatabase();
-  await Promise.all([ensureIdentityIndexes(db), ensureAuthIndexes(db, "svc_")]);
+  await emptyIdentities(database);
   userId = store.identityUsers.newId();
   const unproved = { email: "ann@example.com", emailVerified: false, name: null, roleId: undefined };
   await store.identityUsers.insert({ ...unproved, id: userId, createdAt: new Date() });
