@@ -3,6 +3,7 @@ import { type Collection, type Db, ObjectId } from "mongodb";
 import { CONTENT_KEY } from "../catalog/own-fields.js";
 import type { Stored } from "../catalog/stored.js";
 import { LONGEST_LEASE_SECONDS } from "../files/longest-lease.js";
+import { hasLapsed } from "./lapsed-lease.js";
 
 /** A content that no record may name yet, or any more. Whoever works on it renews its lease. */
 interface PendingDocument {
@@ -39,12 +40,6 @@ interface FileDocument {
   readonly _id: ObjectId;
   readonly [CONTENT_KEY]?: string;
 }
-
-/**
- * No lease ends this late, by clocks that differ by less than the longest one, unless the clock was set back after it was given:
- * see lock.
- */
-const NEVER_YET_MS = 2 * LONGEST_LEASE_SECONDS * 1_000;
 
 export type ContentLedger = ReturnType<typeof makeContentLedger>;
 
@@ -96,8 +91,7 @@ export function makeContentLedger(db: Db, fileCollection: string) {
     },
     /** One whose lease has run out; the first to ask gets it. @returns whether it had been taken before */
     async take(now: Date, leaseUntil: Date): Promise<{ key: string; again: boolean } | undefined> {
-      const neverYet = new Date(now.getTime() + NEVER_YET_MS);
-      const lapsed = { $or: [{ leaseUntil: { $lte: now } }, { leaseUntil: { $gt: neverYet } }] };
+      const lapsed = hasLapsed("leaseUntil", now, LONGEST_LEASE_SECONDS * 1_000);
       const found = await pending.findOneAndUpdate(lapsed, { $set: { leaseUntil, taken: true } });
       return found === null ? undefined : { key: found._id, again: found.taken === true };
     },

@@ -10,6 +10,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
 import { until } from "../until.js";
 import { unlessDuplicate } from "./driver-errors.js";
+import { hasLapsed } from "./lapsed-lease.js";
 
 /** A process that died is waited for no longer than this; one that works renews its lease. */
 const LOCK_LEASE_MS = 10_000;
@@ -38,9 +39,7 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();
     const leaseUntil = new Date(now.getTime() + LOCK_LEASE_MS);
-    // No lease ends this late, by clocks that differ by less than one, unless the clock was set back after it was given.
-    const neverYet = new Date(now.getTime() + 2 * LOCK_LEASE_MS);
-    const over = { _id: name, $or: [{ until: { $lte: now } }, { until: { $gt: neverYet } }] };
+    const over = { _id: name, ...hasLapsed("until", now, LOCK_LEASE_MS) };
     const taken = { $set: { holder, until: leaseUntil } };
     // One that exists and has not expired: the upsert collides with it.
     return (await locks.updateOne(over, taken, { upsert: true }).catch(unlessDuplicate)) !== undefined;
